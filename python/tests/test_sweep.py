@@ -681,7 +681,8 @@ def test_the_report_needs_nothing_else(tmp_path: Path, kind: str) -> None:
         "Delay and goodput",
         *(["Each factor"] if kind == "random" else ["Over pairs", "Heat map: queueing delay", "Heat map: goodput"]),
     ]
-    assert titles == ["Which wins where", *drawn, "Differences from red", "Points", "Single runs", "Scenario"]
+    # All windows are too short here, so no level is best.
+    assert titles == [*drawn, "Differences from red", "Points", "Single runs", "Scenario"]
     found = json.loads((out / "sweep.json").read_text())
     cell = found["points"][0]["cells"]["goodput"]
     assert f"{cell['mean']:.3f} ± {cell['half_width']:.3f}" in page

@@ -58,6 +58,8 @@ def by_label(factor: Factor) -> dict[str, str]:
         said = text(level)
         # A single value, or a round-trip time, is understood from its name.
         alone = level.name if level.scaled else level.sets[0][1].strip('"') if len(level.sets) == 1 else said
+        if factor.paths and level.name not in factor.titles:
+            continue
         if level.sets and letters(factor.called(level.name)) not in (letters(said), letters(alone)):
             found[level.name] = said
     return found
