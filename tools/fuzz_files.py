@@ -382,7 +382,11 @@ def vectors(folder: Path, draw: random.Random) -> None:
 
 def measures(folder: Path, draw: random.Random) -> None:
     """Damaged measures of a stack are refused, or judged beside others."""
-    values = {"goodput": [19.0 + draw.random() for _ in range(20)], "delay": [30.0] * 20, "drop_rate": [None] * 20}
+    values: dict[str, list[float | None]] = {
+        "goodput": [19.0 + draw.random() for _ in range(20)],
+        "delay": [30.0] * 20,
+        "drop_rate": [None] * 20,
+    }
     found = conform.Measured("mine", "1", measures={103: values}, expected={1: [("a", [True])]}, why={109: "b"})
     path = folder / "measures.json"
     path.write_text(json.dumps(found.document()), encoding="utf-8")
