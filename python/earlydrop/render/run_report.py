@@ -117,14 +117,30 @@ def renew(folder: Path) -> Path:
         ForeignError: the folder's files cannot be read.
     """
     with foreign.fitting(folder):
-        return write(folder, *(foreign.checked(folder / name, shape, folder) for name, shape in FILES.items()))
+        document, scenario = (foreign.checked(folder / name, shape, folder) for name, shape in FILES.items())
+        return write(folder, document, scenario, _log(folder, document))
 
 
-def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> Path:
-    """Write `report.html` of a result document into a folder."""
+def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any], log: str = "") -> Path:
+    """Write `report.html` of a result document into a folder; `log` is the figure of a link's log, as an address."""
     path = folder / "report.html"
-    disk.replace(path, render("run.html.j2", context(document, scenario)))
+    disk.replace(path, render("run.html.j2", {**context(document, scenario), "log": log}))
     return path
+
+
+def _log(folder: Path, document: Mapping[str, Any]) -> str:
+    """The figure of the log in a link's folder; empty without one.
+
+    Raises:
+        LogError: the log cannot be read.
+    """
+    from ..links import open_loop
+    from . import link_plot
+
+    if document.get("kind") != "link" or not (folder / open_loop.LOG).is_file():
+        return ""
+    drawing = link_plot.figure(document, open_loop.read(folder).columns)
+    return "" if drawing is None else plotting.inline(drawing)
 
 
 def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[str, Any]:
