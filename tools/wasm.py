@@ -26,7 +26,7 @@ MOST = 1_000_000
 """Most bytes of the module as a server sends it, compressed by gzip."""
 OPTIMIZER = ROOT / "web/node_modules/.bin/wasm-opt"
 """Binaryen's wasm-opt, which npm installs: the module gets 4 % smaller."""
-SMALL = ("-C", "llvm-args=-inline-threshold=100")
+SMALL = ("-C", "llvm-args=-inline-threshold=60")
 """The option that inlines less than LLVM's 225: the module gets 8 % smaller."""
 
 

@@ -55,6 +55,14 @@ impl Conditioned {
         }
     }
 
+    /// Whether a policer of these values drops a packet of this many bytes although nothing came before it.
+    pub fn refuses(spec: &MarkerSpec, values: &Values, bytes: u32) -> bool {
+        let police = SHARED.iter().find(|param| param.name == "police");
+        police.is_some_and(|param| values.get(param) == Value::Flag(true))
+            && (spec.build)(values).colour(&Packet::new(1, bytes), None, Time::ZERO, &mut Generator::stream(0, "check"))
+                == Colour::Red
+    }
+
     /// Meters `packet` and gives it the class of its colour; false if it is dropped for it.
     fn admits(&mut self, packet: &mut Packet, now: Time, on_drop: &mut OnDrop<'_>) -> bool {
         let before = self.aware.then(|| self.colour_of(packet.class));

@@ -1,6 +1,7 @@
 //! Refuses buffers that pass nothing of what a scenario sends.
 
 use earlydrop_aqm::cake;
+use earlydrop_aqm::markers::Conditioned;
 use earlydrop_aqm::params::Values;
 use earlydrop_aqm::parts::class_weights::CLASSES;
 use earlydrop_aqm::policy::{Limit, Reason};
@@ -67,6 +68,14 @@ pub(super) fn check(scenario: &Scenario) -> Checked<()> {
                 };
                 let allowed = format!("{least}: {packet} B, {what}, take {takes} B of memory, and there are {has} B");
                 return refuse(path, given, allowed);
+            }
+        }
+        if let Some(marker) = &queue.spec.marker {
+            if Conditioned::refuses(marker.spec, &marker.values, packet) {
+                let path = join(&queue.path(), "marker");
+                return Err(ScenarioError::new(path, "drops every packet of this scenario")
+                    .given("police = true")
+                    .allowed(format!("a bucket that holds {packet} B, {what}")));
             }
         }
         if let (Some(link), None) = (link, &queue.spec.own) {

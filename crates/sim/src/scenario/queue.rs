@@ -519,6 +519,14 @@ mod tests {
     }
 
     #[test]
+    fn a_policer_that_no_packet_passes_is_refused() {
+        let found = scenario(r#"marker = { kind = "token_bucket", cbs = "100 B", police = true }"#).unwrap_err();
+        assert!(found.contains("queue.bottleneck.marker: drops every packet of this scenario"), "{found}");
+        assert!(scenario(r#"marker = { kind = "token_bucket", cbs = "100 B" }"#).is_ok());
+        assert!(scenario(r#"marker = { kind = "token_bucket", police = true }"#).is_ok());
+    }
+
+    #[test]
     fn a_marker_is_read_checked_and_written() {
         let marked = scenario(r#"marker = { kind = "trtcm", cir = "1 Mbit/s", cbs = "10 kB", green = 7 }"#).unwrap();
         let marker = marked.queues[0].spec.marker.as_ref().expect("a marker");
