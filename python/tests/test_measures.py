@@ -18,6 +18,7 @@ from earlydrop import study as studies
 from earlydrop.analysis import quantity, window, words
 from earlydrop.analysis.quantity import MeasureError, asked, parsed
 from earlydrop.document import PathError, lookup, steps_of
+from earlydrop.sweeps import report
 
 SCENARIO = """\
 name = "calls"
@@ -389,6 +390,46 @@ def test_a_sweep_runs_a_function_by_trust(file: Path, capsys: pytest.CaptureFixt
         swept(file, ["goodput"], table)
     with ed_trust():
         assert swept(file, ["goodput"], table)["f"][0] > 0
+
+
+def test_figures_take_functions(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also those whose file or name is that of a field: a function has no kind, and no bounds of one."""
+    (file.parent / "jain.py").write_text(
+        "def signed(result):\n    return result['traffic'][2]['frames_complete'] % 7 - 3.5\n", encoding="utf-8"
+    )
+    (file.parent / "s.toml").write_text(
+        f"""name = "s"
+scenario = "{file.name}"
+seeds = 2
+measures = ["Frames = mine.py:frames unit=frames", "Signed = jain.py:signed"]
+control = {{ aqm = "codel" }}
+[[factor]]
+name = "aqm"
+path = "queue.bottleneck.aqm"
+values = ["codel", "pie"]
+[[factor]]
+path = "rtt"
+values = ["20 ms", "40 ms"]
+""",
+        encoding="utf-8",
+    )
+    plots = [
+        word
+        for plot in ("Frames by aqm", "box signed by aqm in rtt", "signed vs rtt by aqm", "frames vs signed")
+        for word in ("--plot", plot)
+    ]
+    sweep = ["sweep", str(file.parent / "s.toml"), "--trust", "--out", "swept", "--figures", "png"]
+    assert cli.main([*sweep, *plots]) == cli.DONE
+    figures_ = file.parent / "swept/figures"
+    assert len(list(figures_.iterdir())) == 4
+    assert cli.main(["report", "swept", *plots[-4:], "--figures", "svg"]) == cli.DONE
+    assert len(list(figures_.glob("*.svg"))) == 2
+    with ed_trust():
+        found = ed.sweep(file.parent / "s.toml", store=str(file.parent / "store"), progress=False)
+    labels = {ax.get_ylabel() for ax in found.plot().axes}
+    assert {"Frames (frames)", "Signed"} <= labels
+    low = report.read_data(file.parent / "swept").bounds("signed")
+    assert low == (-math.inf, math.inf), "not those of Jain's index"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..analysis import statistics
-from ..analysis.measures import kind_of
+from ..analysis.quantity import kind_stored
 from ..analysis.shared import Part
 from ..analysis.words import LISTED, SPOKEN
 from ..document import Document
@@ -147,7 +147,7 @@ class Data:
     def bounds(self, measure: str) -> tuple[float, float]:
         """The smallest and the largest value a measure can take."""
         m = self.document["measures"][measure]
-        return kind_of(m["field"]).bounds(m["unit"])
+        return kind_stored(m["field"]).bounds(m["unit"])
 
     @property
     def drawn(self) -> list[str]:
