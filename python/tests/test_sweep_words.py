@@ -70,7 +70,7 @@ def said(delays: dict[tuple[str, str], tuple[float, float]], seeds: int = 10) ->
         pairs=pairs,
         differences=differences,
         corrected=[(p, p) for p in ps],
-        tests=SimpleNamespace(tested=len(ps)),
+        tests=SimpleNamespace(tested=len(ps), count=len(ps)),
         tally=SimpleNamespace(failed=0),
         unused=None,
         warmups={},

@@ -179,6 +179,32 @@ def test_tables_and_figures_mark_such_points_and_those_that_were_not_examined(fo
     assert figures.draw(clean, figures.parse("prague_p99 vs rtt by aqm", clean)).get_supxlabel() == ""
 
 
+def test_a_point_that_is_not_judged_has_no_star_and_holms_number_is_one(found: Any, tmp_path: Path) -> None:
+    found.warmups = dict.fromkeys(range(len(found.sweep.points)), LONG) | {FQ_L4S + AT_30: SHORT}
+    said = text.outcome_text(found)
+    differences = said[said.index("Paired differences") :].splitlines()
+    assert any("**" in line for line in differences[3:])
+    assert not any("(!)" in line and "*" in line for line in differences[3:])
+    assert "no star where a window is too short, (!)" in " ".join(differences)
+    # Differences that are equal in all runs have no p value, and count as tests all the same.
+    tests = found.tests
+    assert tests.count == sum(d.estimate.replicates > 1 for _, _, d in found.differences)
+    assert f"Holm's correction for {tests.count} differences" in " ".join(said.split())
+    smallest = min(
+        (d.t_p, after)
+        for (_, _, d), (after, _) in zip(found.differences, found.corrected, strict=True)
+        if d.t_p is not None and after is not None
+    )
+    assert smallest[1] == pytest.approx(tests.count * smallest[0])
+    text.write(tmp_path, found, "")
+    page = report.write_report(tmp_path, found).read_text(encoding="utf-8")
+    assert f"correction for {tests.count} differences" in page.replace("\u00a0", " ")
+    data = report.read_data(tmp_path)
+    rows = report._differences(data)
+    assert any(row["clear"] for row in rows)
+    assert not any(row["clear"] for row in rows if "(!)" in row["where"])
+
+
 def test_a_comparison_leaves_such_disciplines_out(compared: paired.Comparison, tmp_path: Path) -> None:
     first, second, third = compared.aqms
     try:
@@ -192,6 +218,8 @@ def test_a_comparison_leaves_such_disciplines_out(compared: paired.Comparison, t
         several = words.sentences([("10 ms", compared), ("40 ms", compared)])
         assert several[-1].startswith("The window is too short with DualPI2, so nothing is judged there.")
         assert plotting.comparison(compared).get_supxlabel().endswith("; hollow: the window is too short")
+        assert not any(compared.stars(third, m.id) for m in compared.measures)
+        assert any(compared.stars(second, m.id) for m in compared.measures)
         result_text.write_comparison(tmp_path, compared, "0")
         latex = (tmp_path / "comparison.tex").read_text(encoding="utf-8")
         assert latex.count("{DualPI2 (!)}") == 2, "means and differences"

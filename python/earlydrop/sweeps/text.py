@@ -193,8 +193,10 @@ def _differences(outcome: Outcome) -> list[str]:
     sweep, tests = outcome.sweep, outcome.tests
     if not outcome.differences:
         return []
-    count, tested = len(outcome.differences), tests.tested
-    starred = tests.clear & ~np.isnan(tests.holm)
+    count, tested = len(outcome.differences), tests.count if tests.tested else 0
+    left_out, measures = outcome.short_pairs, len(sweep.measures)
+    judged = [(p.factor, p.point) not in left_out for p in (outcome.pairs[k // measures] for k in tests.places)]
+    starred = tests.clear & ~np.isnan(tests.holm) & np.asarray(judged, bool)
     chosen = np.argsort(tests.holm, kind="stable")
     chosen = chosen[starred[chosen]] if tested else chosen
     short = {k for k in outcome.warmups if outcome.short(k)}
@@ -202,7 +204,7 @@ def _differences(outcome: Outcome) -> list[str]:
     for k in chosen[:SHOWN_DIFFERENCES].tolist():
         pair, name, d = outcome.differences[k]
         m = sweep.measure(name)
-        stars = d.stars(outcome.corrected[k][0])
+        stars = d.stars(outcome.corrected[k][0]) if judged[k] else 0
         mark = f" {MARK}" if {pair.point, pair.control} & short else ""
         rows.append(
             [
@@ -215,9 +217,11 @@ def _differences(outcome: Outcome) -> list[str]:
     against = ", ".join(sweep.level_called(names.index(name), level) for name, level in sweep.control.items())
     text = f"Differences from {against}:"
     if tested:
+        none = f"; no star where a window is too short, {MARK}" if left_out else ""
         text = (
             f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so "
-            f"after Holm's correction for {counted(tested, 'difference')}: {tests.holding:,} are)"
+            f"after Holm's correction for {counted(tested, 'difference')}: {int((tests.holding & starred).sum()):,} "
+            f"are{none})"
         )
         text += ", the clearest first:" if rows else ". None has a star."
     lines = ["", paragraph(text)]

@@ -160,8 +160,8 @@ def sentences(outcome: Outcome) -> list[str]:
         return _range(outcome)
     if sweep.most == 1:
         return ["One seed cannot tell a difference from chance: nothing is claimed. Run more seeds."]
-    tested = outcome.tests.tested
-    if not tested:
+    tested = outcome.tests.count
+    if not outcome.tests.tested:
         return ["No difference from the control has an interval, so nothing is claimed."]
     if len(outcome.pairs) > matrix_text.MANY:
         judged = [m for m in spoken(sweep) if m.better is not None]
