@@ -13,11 +13,23 @@ import pytest
 
 import earlydrop as ed
 from earlydrop import cli, sweeps
-from earlydrop.analysis import paired, shared, words
+from earlydrop.analysis import paired, shared, statistics, words
 from earlydrop.analysis.quantity import Quantity, declare
 from earlydrop.analysis.window import Reason, Window
 from earlydrop.render import comparison_report, plotting, result_text
-from earlydrop.sweeps import best, figures, matrix, matrix_text, paper, plots, report, settings, text, windows
+from earlydrop.sweeps import (
+    best,
+    figures,
+    matrix,
+    matrix_text,
+    paper,
+    plot_spec,
+    plots,
+    report,
+    settings,
+    text,
+    windows,
+)
 from earlydrop.sweeps.parser import parse_document
 from earlydrop.sweeps.plan import plan
 
@@ -94,7 +106,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def found(kept: Any) -> Any:
     """The sweep, of whose windows nothing is known, and of which nothing is said yet."""
     kept.warmups = {}
-    for name in ("summary", "matrix", "best"):
+    for name in ("summary", "matrix", "best", "tests"):
         kept.__dict__.pop(name, None)
     return kept
 
@@ -179,16 +191,20 @@ def test_tables_and_figures_mark_such_points_and_those_that_were_not_examined(fo
     assert figures.draw(clean, figures.parse("prague_p99 vs rtt by aqm", clean)).get_supxlabel() == ""
 
 
-def test_a_point_that_is_not_judged_has_no_star_and_holms_number_is_one(found: Any, tmp_path: Path) -> None:
+def test_a_point_that_is_not_judged_has_no_star_and_holms_number_is_one(
+    found: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Differences that are equal in all runs have no p value, and count as tests all the same.
+    real, equal = type(found)._compared, statistics.paired([1.0] * 4, [1.0] * 4)
+    monkeypatch.setattr(type(found), "_compared", lambda self, number: [real(self, number)[0], equal])
     found.warmups = dict.fromkeys(range(len(found.sweep.points)), LONG) | {FQ_L4S + AT_30: SHORT}
     said = text.outcome_text(found)
     differences = said[said.index("Paired differences") :].splitlines()
     assert any("**" in line for line in differences[3:])
     assert not any("(!)" in line and "*" in line for line in differences[3:])
     assert "no star where a window is too short, (!)" in " ".join(differences)
-    # Differences that are equal in all runs have no p value, and count as tests all the same.
     tests = found.tests
-    assert tests.count == sum(d.estimate.replicates > 1 for _, _, d in found.differences)
+    assert (tests.tested, tests.count) == (6, 12)
     assert f"Holm's correction for {tests.count} differences" in " ".join(said.split())
     smallest = min(
         (d.t_p, after)
@@ -303,8 +319,6 @@ class Known:
         return type("Cell", (), {"mean": self.means[row]})
 
     def between(self, point: int, control: int) -> list[Any]:
-        from earlydrop.analysis import statistics
-
         noise = np.linspace(-1, 1, 10)
         mine, other = self.means[point] + noise, self.means[control] + noise[::-1] / 3
         return [statistics.paired(mine.tolist(), other.tolist()) for _ in self.sweep.measures]
@@ -498,6 +512,53 @@ def test_values_may_be_disciplines_with_settings() -> None:
         Path("x"),
     )
     assert list(plan(levels).keys) == list(plan(values).keys)
+
+
+LABELLED: dict[str, Any] = {
+    **SWEEP,
+    "factor": [
+        {
+            "name": "aqm",
+            "title": "Queue",
+            "path": "queue.bottleneck.aqm",
+            "values": [f"{label} = {aqm}" for label, aqm in QUEUES.items()],
+        },
+        {"path": "rtt", "title": "Round-trip time", "values": ["10 ms", "30 ms", "60 ms"]},
+    ],
+}
+
+
+def test_labels_and_titles_name_levels_and_factors() -> None:
+    sweep = parse_document(LABELLED, Path("x.toml"))
+    assert sweep.control == {"aqm": "fq_codel"}
+    with pytest.raises(sweeps.SweepError, match=r"aqm has no level 'RED'; levels are fq_codel \(FQ\), fq_codel ce_t.*"):
+        parse_document({**LABELLED, "control": {"aqm": "RED"}}, Path("x.toml"))
+    listed = {**LABELLED, "design": {"kind": "list"}, "point": [{"aqm": "DualPI2", "rtt": 30}]}
+    assert parse_document(listed, Path("x.toml")).points[0].levels[0].name == "dualpi2"
+    measures = {m.id: m.title for m in sweep.measures} | {"queue": "Mean queue"}
+    names = [x.name for x in sweep.factors[0].levels]
+    factors = {"aqm": (False, names), "rtt": (True, [10.0, 30.0, 60.0])}
+    titles = {f.name: f.title for f in sweep.factors}
+    labels = {
+        "aqm": [(x.name, sweep.factors[0].called(x.name)) for x in sweep.factors[0].levels],
+        "rtt": [(x.value, x.name) for x in sweep.factors[1].levels],
+    }
+
+    def read(text_: str) -> plot_spec.PlotSpec:
+        sweeps.check_plots(sweep, [text_.replace("Mean queue", "Prague p99").replace("queue vs", "prague_p99 vs")])
+        return plot_spec.parse_plot(text_, measures, factors, titles, labels)
+
+    for given in ("FQ-L4S", '"FQ-L4S"', "fq_codel ce_threshold=1ms l4s=true"):
+        assert read(f"Prague p99 vs RTT at Queue={given}, rtt=30 ms").at == {"aqm": names[1], "rtt": 30.0}
+    assert read("prague p99 vs rtt at aqm=FQ").at == {"aqm": "fq_codel"}, "the whole label, not its beginning"
+    spec = read("prague_p99 vs RTT by Queue")
+    assert (spec.x, spec.by) == ("rtt", "aqm")
+    spec = read("Prague p99 vs ROUND-TRIP TIME by queue")
+    assert (spec.x, spec.by) == ("rtt", "aqm")
+    assert read("queue vs rtt by queue").measures == ("queue",), "a name before a title in small letters"
+    assert read("time p, queue by queue").over_time == ("p", "queue")
+    with pytest.raises(sweeps.SweepError, match=r"has no level RED; it has fq_codel \(FQ\), "):
+        read("Prague p99 by rtt at aqm=RED")
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,17 @@ def parse(text: str, data: Data) -> PlotSpec:
     """
     factors = {f["name"]: (data.numeric(f["name"]), data.levels(f["name"])) for f in data.factors}
     measures = {name: str(m["title"]) for name, m in data.document["measures"].items()}
-    return parse_plot(text, measures, factors, {f["name"]: str(f["title"]) for f in data.factors})
+    titles = {f["name"]: str(f["title"]) for f in data.factors}
+    labels = {
+        f["name"]: [
+            (x["value"], str(said))
+            for x in f.get("levels", ())
+            if x["value"] in factors[f["name"]][1]
+            for said in (x["name"], x.get("title", x["name"]))
+        ]
+        for f in data.factors
+    }
+    return parse_plot(text, measures, factors, titles, labels)
 
 
 def draw(data: Data, spec: PlotSpec) -> Figure:
