@@ -122,7 +122,8 @@ def test_a_sweep_judges_no_difference_where_a_window_is_too_short(found: Any) ->
     del found.summary
     found.warmups = dict.fromkeys(every, LONG) | {FQ_L4S + AT_60: SHORT, DUALPI2 + AT_60: SHORT}
     *said, last = found.summary
-    assert "at all 2 points" in said[0]
+    assert "less at 2 of 3 points (1 not judged) with DualPI2, by " in said[0]
+    assert " and with FQ-L4S, by " in said[0], "a range for each"
     assert not any("60 ms" in one for one in said)
     assert last == (
         "The window is too short at 2 points, so no difference is judged there: FQ-L4S, 60 ms; DualPI2, 60 ms. "
@@ -337,12 +338,18 @@ def test_the_best_level_is_named_at_each_point() -> None:
     assert "after Holm's correction for 18 differences" in best.legend(made)
     short = best.best(Known(sweep, means, frozenset({6, 4, 7, 8})), list(sweep.measures))
     assert short is not None
-    assert [best.cells(row)[0] for row in short["rows"]] == ["FQ-L4S; DualPI2 (!)", "(!)", "no difference; DualPI2 (!)"]
+    assert [best.cells(row)[0] for row in short["rows"]] == [
+        "FQ-L4S (not judged: DualPI2)",
+        "not judged",
+        "no difference (not judged: DualPI2)",
+    ]
+    assert best.legend(short).endswith("Not judged: its window there is too short.")
+    assert "ot judged" not in best.legend(made)
 
 
 def test_text_document_and_page_have_the_best_queues(found: Any, tmp_path: Path) -> None:
     said = text.outcome_text(found)
-    assert "The best Queue at each point: no other is better" in said
+    assert "Which wins where, by Queue: named is what nothing else beats" in said
     assert re.search(r"^Round-trip time +Prague p99 +CUBIC goodput$", said, re.M)
     assert re.search(r"^10 ms +DualPI2 ", said, re.M)
     text.write(tmp_path, found, "")
