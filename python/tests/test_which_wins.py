@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
@@ -222,6 +223,28 @@ def test_a_point_that_is_not_judged_has_no_star_and_holms_number_is_one(
     assert not any(row["clear"] for row in rows if "(!)" in row["where"])
 
 
+def test_tables_of_points_and_differences_have_labels_and_say_which_windows_are_too_short(
+    found: Any, tmp_path: Path
+) -> None:
+    found.warmups = {FQ + AT_10: LONG, DUALPI2 + AT_10: LONG, FQ_L4S + AT_10: None, FQ + AT_60: SHORT}
+    text.write(tmp_path, found, "")
+
+    def read(name: str) -> dict[str, str]:
+        with (tmp_path / name).open(newline="", encoding="utf-8") as file:
+            return {row["label"]: row["window_short"] for row in csv.DictReader(file)}
+
+    points, differences = read("points.csv"), read("differences.csv")
+    assert len(points) == 9
+    assert points["FQ, 60 ms"] == "true"
+    assert points["DualPI2, 10 ms"] == points["FQ-L4S, 10 ms"] == "false"
+    assert points["FQ, 30 ms"] == ""
+    assert differences["DualPI2, 60 ms"] == "true", "that of the control"
+    assert differences["DualPI2, 10 ms"] == "false"
+    assert differences["DualPI2, 30 ms"] == ""
+    described = json.loads((tmp_path / "columns.json").read_text(encoding="utf-8"))
+    assert "control" in described["differences.csv"]["window_short"]["meaning"]
+
+
 def test_a_comparison_leaves_such_disciplines_out(compared: paired.Comparison, tmp_path: Path) -> None:
     first, second, third = compared.aqms
     try:
@@ -404,7 +427,7 @@ def test_paths_by_name_and_by_number_are_one() -> None:
     assert shared.asked_already(passing, asked, names, ["traffic.0.goodput_mbps"]) is asked[0]
 
 
-def test_figures_and_latex_show_what_was_asked_for(compared: paired.Comparison) -> None:
+def test_figures_and_latex_show_what_was_asked_for(compared: paired.Comparison, tmp_path: Path) -> None:
     shown = ed.Compared({"": compared})
     for drawn in (plotting.comparison(compared), shown.plot()):
         assert [ax.get_xlabel() for ax in drawn.axes if ax.get_visible()] == [
@@ -416,6 +439,11 @@ def test_figures_and_latex_show_what_was_asked_for(compared: paired.Comparison) 
     assert shown.to_latex().count(r" \\") == 1 + 4
     assert "Queueing delay of prague" in shown.to_latex(["queue_delay_1"])
     assert "Queueing delay of prague" in result_text.comparison_text(compared), "tables have the rest"
+    result_text.write_comparison(tmp_path, compared, "0")
+    latex = (tmp_path / "comparison.tex").read_text(encoding="utf-8")
+    assert latex.count(r" \\") == 2 * (1 + 4), "means and differences"
+    assert "Queueing delay of prague" not in latex
+    assert "by_flow = true" in (tmp_path / "appendix.tex").read_text(encoding="utf-8"), "which the measures need"
     zero = next(ax for ax in plotting.comparison(compared).axes if ax.get_xlabel() == "Call freezes")
     if all(v == 0 for aqm in compared.aqms for v in compared.series(aqm, "call_freezes")):
         assert zero.get_xlim() == (-0.05, 1.0)

@@ -329,7 +329,8 @@ def compare(
             break
         count = more
     result.target = target
-    result.base = normal
+    # With the records that measures turned on.
+    result.base = {**normal, **{k: v for k, v in json.loads(scenarios[ids[0]][0].to_json()).items() if k == "record"}}
     result.labels = {entry.id: entry.text for entry in named if entry.label}
     result.about = tuple(_about({titles[aqm]: (scenarios[aqm][0], documents[aqm]) for aqm in ids}))
     result.idle = tuple(

@@ -296,13 +296,16 @@ def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> 
     document.begin("points")
     tables = paper.Tables(outcome, sweep.measures) if len(sweep.points) <= paper.MOST else None
     with output.csv_rows(folder / "points.csv") as write:
-        write([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
+        write(
+            [*factors, "label", "window_short", "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)]
+        )
         for row in outcome.rows():
             cells = outcome.row_cells(row)
             document.item(outcome.point_document(row, cells))
             levels = [level.value for level in sweep.points[row.number].levels]
             replicates = 1 if row.same_run else len(row.seeds)
-            write([*levels, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
+            about = label(sweep, sweep.points[row.number]), _flag(outcome, row.number)
+            write([*levels, *about, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
             if tables is not None:
                 tables.add(row, _texts(outcome, cells))
     if tables is not None:
@@ -333,13 +336,32 @@ def _write_differences(folder: Path, outcome: Outcome, document: streamed.Writer
         sweep = outcome.sweep
         with output.csv_rows(folder / "differences.csv") as write:
             factors = [f.name for f in sweep.factors]
-            write([*factors, "compared_in", "measure", *DIFFERENCE, "t_test_p_holm", "t_test_p_bh"])
+            write(
+                [
+                    *factors,
+                    "label",
+                    "window_short",
+                    "compared_in",
+                    "measure",
+                    *DIFFERENCE,
+                    "t_test_p_holm",
+                    "t_test_p_bh",
+                ]
+            )
             for (pair, m, difference), after in zip(outcome.differences, outcome.corrected, strict=True):
                 one = difference_document(pair, m, difference, after)
                 document.item(one)
                 levels = [x.value for x in sweep.points[pair.point].levels]
-                write([*levels, pair.factor, m, *(one[k] for k in DIFFERENCE), *after])
+                about = label(sweep, sweep.points[pair.point]), _flag(outcome, pair.point, pair.control)
+                write([*levels, *about, pair.factor, m, *(one[k] for k in DIFFERENCE), *after])
     document.end()
+
+
+def _flag(outcome: Outcome, *points: int) -> str:
+    """Whether the window of one of these points is too short; empty where that is not known of all."""
+    if any(map(outcome.short, points)):
+        return "true"
+    return "false" if all(k in outcome.warmups for k in points) else ""
 
 
 def _described(path: Path, outcome: Outcome) -> columns.Columns:
