@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import earlydrop as ed
@@ -18,7 +19,7 @@ from earlydrop import study as studies
 from earlydrop.analysis import quantity, window, words
 from earlydrop.analysis.quantity import MeasureError, asked, parsed
 from earlydrop.document import PathError, lookup, steps_of
-from earlydrop.sweeps import report
+from earlydrop.sweeps import figures, plots, report, text
 
 SCENARIO = """\
 name = "calls"
@@ -401,7 +402,7 @@ def test_figures_take_functions(file: Path, capsys: pytest.CaptureFixture[str]) 
         f"""name = "s"
 scenario = "{file.name}"
 seeds = 2
-measures = ["Frames = mine.py:frames unit=frames", "Signed = jain.py:signed"]
+measures = ["Frames = mine.py:frames unit=frames", "Signed = jain.py:signed", "Freezes = traffic.call.freezes"]
 control = {{ aqm = "codel" }}
 [[factor]]
 name = "aqm"
@@ -428,8 +429,33 @@ values = ["20 ms", "40 ms"]
         found = ed.sweep(file.parent / "s.toml", store=str(file.parent / "store"), progress=False)
     labels = {ax.get_ylabel() for ax in found.plot().axes}
     assert {"Frames (frames)", "Signed"} <= labels
-    low = report.read_data(file.parent / "swept").bounds("signed")
-    assert low == (-math.inf, math.inf), "not those of Jain's index"
+    data = report.read_data(file.parent / "swept")
+    assert data.bounds("signed") == (-math.inf, math.inf), "not those of Jain's index"
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.0], [0.0, 3.0]])
+def test_an_axis_of_zeros_begins_at_zero(file: Path, values: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a count is 0 in all runs, the axis has whole numbers from 0 up; a function may be less than 0."""
+    rtt = '[[factor]]\npath = "rtt"\nvalues = ["20 ms", "40 ms"]\n'
+    found = swept(file, ["Freezes = traffic.call.freezes"], rtt)[""]
+    folder = file.parent / "zeros"
+    folder.mkdir()
+    text.write(folder, found, "")
+    data = report.read_data(folder)
+    runs = pl.DataFrame(
+        {"point": range(4), "seed": [1] * 4, "freezes": values * 2}, schema_overrides={"point": pl.UInt32}
+    )
+    monkeypatch.setattr(data, "_runs", runs.lazy())
+    plain = figures.draw(data, figures.parse("freezes vs rtt by aqm", data)).axes[0]
+    rows = figures.draw(data, figures.parse("box freezes by aqm", data)).axes[0]
+    curves = plots.curves(data)
+    assert curves is not None
+    for low, ticks in (
+        (plain.get_ylim()[0], plain.get_yticks()),
+        (curves.axes[0].get_ylim()[0], curves.axes[0].get_yticks()),
+        (rows.get_xlim()[0], rows.get_xticks()),
+    ):
+        assert bool(list(ticks) == [0, 1] and low == -0.05) is (not any(values))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from earlydrop import cli, sweeps
 from earlydrop.analysis import paired, shared, statistics, words
 from earlydrop.analysis.quantity import Quantity, declare
 from earlydrop.analysis.window import Reason, Window
+from earlydrop.document import overlay
 from earlydrop.render import comparison_report, plotting, result_text
 from earlydrop.sweeps import (
     best,
@@ -612,6 +613,17 @@ def test_wrong_disciplines_among_values_are_refused(values: list[str], message: 
         _factor(values)
 
 
+def test_an_entry_of_a_list_is_set_by_its_name() -> None:
+    by_name, by_number = (overlay(SCENARIO, {f"traffic.{step}.ecn": "classic"}) for step in ("call", "2"))
+    assert by_name == by_number
+    assert by_name["traffic"][2]["ecn"] == "classic"
+    with pytest.raises(KeyError, match=r"there is no item voice in a list of 3; allowed 0 \(prague\), 1 \(cubic\), 2 "):
+        overlay(SCENARIO, {"traffic.voice.ecn": "classic"})
+    twice = overlay(SCENARIO, {"traffic.0.name": "call"})
+    with pytest.raises(KeyError, match="there is no item call"):
+        overlay(twice, {"traffic.call.ecn": "classic"})
+
+
 # ---- names of points -------------------------------------------------------------------------------------------------
 
 
@@ -651,5 +663,10 @@ def test_the_command_line_says_what_it_does_meanwhile(
     Path("where.toml").write_text(to_toml({**SWEEP, "seeds": 2}), encoding="utf-8")
     assert cli.main(["sweep", "where.toml", "--plot", "Prague p99 vs rtt by aqm"]) == cli.DONE
     ended = capsys.readouterr()
-    assert "examining windows at 9 of 9 points: 18 runs made again" in ended.err
+    said = " ".join(ended.err.split())
+    assert "examining windows at 9 of 9 points: 18 runs made again" in said
+    assert "2 runs to make (16 are there) and 18 again to examine windows, " in said
+    estimate = sweeps.Estimate(18, 18, 2.0, 4, 0.0)
+    asked = plan(parse_document({**SWEEP, "seeds": 2}, Path("x")))
+    assert text.estimate_text(estimate, asked).endswith("2 s each: about 18 s on 4 workers"), "of both"
     assert "figures/prague-p99-vs-rtt-by-aqm.png" in ended.out

@@ -19,7 +19,7 @@ from .cells import Cell, Row
 from .execute import Estimate
 from .outcome import Outcome, difference_document, failure_document
 from .plan import Plan, label, point_values
-from .windows import examined
+from .windows import examined, runs_again
 
 UNSEEN = "(?)"
 """The mark of points whose windows were not examined."""
@@ -46,25 +46,26 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def estimate_text(estimate: Estimate) -> str:
-    """The estimated cost of the runs, as text."""
+def estimate_text(estimate: Estimate, plan: Plan) -> str:
+    """The estimated cost of the runs, and of those that are made again to examine windows, as text."""
     if not estimate.missing:
         return "all runs are in the store"
     there = estimate.runs - estimate.missing
     size = f", about {_size(estimate.size)} in the store" if estimate.size else ""
+    again = runs_again(plan)
+    wall_s = estimate.wall_s + again * estimate.run_s / estimate.workers
     return (
-        f"{counted(estimate.missing, 'run')} to make ({there:,} are there), {_time(estimate.run_s)} each: about "
-        f"{_time(estimate.wall_s)} on {counted(estimate.workers, 'worker')}{size}"
+        f"{counted(estimate.missing, 'run')} to make ({there:,} are there) and {again:,} again to examine windows, "
+        f"{_time(estimate.run_s)} each: about {_time(wall_s)} on {counted(estimate.workers, 'worker')}{size}"
     )
 
 
 def examined_text(plan: Plan) -> str:
     """Which windows are examined, and at what cost."""
-    points, each = examined(plan)
-    runs = sum(min(each, int(plan.counts[k])) for k in points)
+    points, _ = examined(plan)
     return (
         f"examining windows at {len(points):,} of {counted(len(plan.sweep.points), 'point')}: "
-        f"{counted(runs, 'run')} made again with queues recorded, which the store does not keep"
+        f"{counted(runs_again(plan), 'run')} made again with queues recorded, which the store does not keep"
     )
 
 
