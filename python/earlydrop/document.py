@@ -38,8 +38,8 @@ def effects(link: Mapping[str, Any]) -> dict[str, Any]:
 def overlay(document: Mapping[str, Any], *layers: Mapping[str, Any]) -> Document:
     """A copy of `document` with each `"a.b.0.c" = value` of the layers put in its place, one layer after the other.
 
-    A number in a path is the position in a list, and a name that one item there has is that item. Tables on the way are made where they are missing; a value
-    that is a table replaces the table that was there.
+    A number in a path is the position in a list, and a name that one item there has is that item. Tables on the way
+    are made where they are missing; a value that is a table replaces the table that was there.
     """
     result: Document = copy.deepcopy(dict(document))
     for changes in layers:

@@ -220,6 +220,12 @@ def test_a_point_that_is_not_judged_has_no_star_and_holms_number_is_one(
     assert f"correction for {tests.count} differences" in page.replace("\u00a0", " ")
     data = report.read_data(tmp_path)
     rows = report._differences(data)
+    # A row is marked for its point, and for that of its control.
+    assert {row["where"] for row in rows if "(!)" in row["where"]} == {"FQ-L4S, 30 ms (!)"}
+    found.warmups = {FQ + AT_60: SHORT}
+    text.write(tmp_path, found, "")
+    of_control = report._differences(report.read_data(tmp_path))
+    assert {row["where"] for row in of_control if "(!)" in row["where"]} == {"FQ-L4S, 60 ms (!)", "DualPI2, 60 ms (!)"}
     assert any(row["clear"] for row in rows)
     assert not any(row["clear"] for row in rows if "(!)" in row["where"])
 

@@ -465,7 +465,7 @@ def difference_document(
     return {
         "factor": pair.factor,
         "point": pair.point,
-        "control": pair.control,
+        "control_point": pair.control,
         "measure": measure,
         **difference.document(),
         "t_test_p_holm": after[0],

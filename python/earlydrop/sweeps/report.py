@@ -271,12 +271,12 @@ def _differences(data: Data) -> list[dict[str, Any]]:
         rows.append(
             {
                 "where": _where(data, levels[one["point"]])
-                + (f" {MARK}" if {one["point"], one.get("control")} & data.short else ""),
+                + (f" {MARK}" if {one["point"], one.get("control_point")} & data.short else ""),
                 "measure": plots.label(m),
                 "difference": difference_text(one["mean"], one["half_width"], m["digits"]),
                 "relative": share,
                 "p": [_p(one[k]) for k in ("t_test_p_holm", "t_test_p_bh", "wilcoxon_p")],
-                "clear": not {one["point"], one.get("control")} & data.short
+                "clear": not {one["point"], one.get("control_point")} & data.short
                 and one["n"] >= CLEAR
                 and _rank(one["t_test_p_holm"]) < ALPHA,
             }
