@@ -106,7 +106,10 @@ RUN: Columns = _table(
     seed=("", "seed of the run"),
 )
 
+_SHORT = "true if the {} is too short for its means, false if not; empty where it was not examined"
 POINTS: Columns = {
+    "label": Column("", "point as tables and sentences call it"),
+    "window_short": Column("", _SHORT.format("window")),
     "replicates": Column("", "number of different runs of the point"),
     "*_mean": Column("as the measure", "mean of the measure over the seeds"),
     "*_lower": Column("as the measure", "lower end of its 95 % interval"),
@@ -115,6 +118,8 @@ POINTS: Columns = {
 }
 
 DIFFERENCES: Columns = _table(
+    label=("", "point as tables and sentences call it"),
+    window_short=("", _SHORT.format("window of the point, or of its control,")),
     compared_in=("", "factor whose levels are compared"),
     measure=("", "measure that is compared, in its unit"),
     mean=("as the measure", "mean difference from the control, seed by seed"),

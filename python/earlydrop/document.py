@@ -38,8 +38,8 @@ def effects(link: Mapping[str, Any]) -> dict[str, Any]:
 def overlay(document: Mapping[str, Any], *layers: Mapping[str, Any]) -> Document:
     """A copy of `document` with each `"a.b.0.c" = value` of the layers put in its place, one layer after the other.
 
-    A number in a path is the position in a list. Tables on the way are made where they are missing; a value
-    that is a table replaces the table that was there.
+    A number in a path is the position in a list, and a name that one item there has is that item. Tables on the way
+    are made where they are missing; a value that is a table replaces the table that was there.
     """
     result: Document = copy.deepcopy(dict(document))
     for changes in layers:
@@ -62,9 +62,13 @@ def _put(document: Document, path: str, value: Any) -> None:
 
 
 def _position(items: list[Any], step: str, path: str) -> int:
-    if not step.isdigit() or int(step) >= len(items):
-        raise KeyError(f"{path}: there is no item {step} in a list of {len(items)}")
-    return int(step)
+    names = [item.get("name") if isinstance(item, Mapping) else None for item in items]
+    if step.isdigit() and int(step) < len(items):
+        return int(step)
+    if names.count(step) == 1:
+        return names.index(step)
+    there = ", ".join(f"{k} ({name})" if name else str(k) for k, name in enumerate(names))
+    raise KeyError(f"{path}: there is no item {step} in a list of {len(items)}; allowed {there or 'none'}")
 
 
 class PathError(EarlydropError):

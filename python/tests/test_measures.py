@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import earlydrop as ed
@@ -18,6 +19,7 @@ from earlydrop import study as studies
 from earlydrop.analysis import quantity, window, words
 from earlydrop.analysis.quantity import MeasureError, asked, parsed
 from earlydrop.document import PathError, lookup, steps_of
+from earlydrop.sweeps import figures, plots, report, text
 
 SCENARIO = """\
 name = "calls"
@@ -389,6 +391,71 @@ def test_a_sweep_runs_a_function_by_trust(file: Path, capsys: pytest.CaptureFixt
         swept(file, ["goodput"], table)
     with ed_trust():
         assert swept(file, ["goodput"], table)["f"][0] > 0
+
+
+def test_figures_take_functions(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also those whose file or name is that of a field: a function has no kind, and no bounds of one."""
+    (file.parent / "jain.py").write_text(
+        "def signed(result):\n    return result['traffic'][2]['frames_complete'] % 7 - 3.5\n", encoding="utf-8"
+    )
+    (file.parent / "s.toml").write_text(
+        f"""name = "s"
+scenario = "{file.name}"
+seeds = 2
+measures = ["Frames = mine.py:frames unit=frames", "Signed = jain.py:signed", "Freezes = traffic.call.freezes"]
+control = {{ aqm = "codel" }}
+[[factor]]
+name = "aqm"
+path = "queue.bottleneck.aqm"
+values = ["codel", "pie"]
+[[factor]]
+path = "rtt"
+values = ["20 ms", "40 ms"]
+""",
+        encoding="utf-8",
+    )
+    plots = [
+        word
+        for plot in ("Frames by aqm", "box signed by aqm in rtt", "signed vs rtt by aqm", "frames vs signed")
+        for word in ("--plot", plot)
+    ]
+    sweep = ["sweep", str(file.parent / "s.toml"), "--trust", "--out", "swept", "--figures", "png"]
+    assert cli.main([*sweep, *plots]) == cli.DONE
+    figures_ = file.parent / "swept/figures"
+    assert len(list(figures_.iterdir())) == 4
+    assert cli.main(["report", "swept", *plots[-4:], "--figures", "svg"]) == cli.DONE
+    assert len(list(figures_.glob("*.svg"))) == 2
+    with ed_trust():
+        found = ed.sweep(file.parent / "s.toml", store=str(file.parent / "store"), progress=False)
+    labels = {ax.get_ylabel() for ax in found.plot().axes}
+    assert {"Frames (frames)", "Signed"} <= labels
+    data = report.read_data(file.parent / "swept")
+    assert data.bounds("signed") == (-math.inf, math.inf), "not those of Jain's index"
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.0], [0.0, 3.0]])
+def test_an_axis_of_zeros_begins_at_zero(file: Path, values: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a count is 0 in all runs, the axis has whole numbers from 0 up; a function may be less than 0."""
+    rtt = '[[factor]]\npath = "rtt"\nvalues = ["20 ms", "40 ms"]\n'
+    found = swept(file, ["Freezes = traffic.call.freezes"], rtt)[""]
+    folder = file.parent / "zeros"
+    folder.mkdir()
+    text.write(folder, found, "")
+    data = report.read_data(folder)
+    runs = pl.DataFrame(
+        {"point": range(4), "seed": [1] * 4, "freezes": values * 2}, schema_overrides={"point": pl.UInt32}
+    )
+    monkeypatch.setattr(data, "_runs", runs.lazy())
+    plain = figures.draw(data, figures.parse("freezes vs rtt by aqm", data)).axes[0]
+    rows = figures.draw(data, figures.parse("box freezes by aqm", data)).axes[0]
+    curves = plots.curves(data)
+    assert curves is not None
+    for low, ticks in (
+        (plain.get_ylim()[0], plain.get_yticks()),
+        (curves.axes[0].get_ylim()[0], curves.axes[0].get_yticks()),
+        (rows.get_xlim()[0], rows.get_xticks()),
+    ):
+        assert bool(list(ticks) == [0, 1] and low == -0.05) is (not any(values))
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def said(delays: dict[tuple[str, str], tuple[float, float]], seeds: int = 10) ->
         pairs=pairs,
         differences=differences,
         corrected=[(p, p) for p in ps],
-        tests=SimpleNamespace(tested=len(ps)),
+        tests=SimpleNamespace(tested=len(ps), count=len(ps)),
         tally=SimpleNamespace(failed=0),
         unused=None,
         warmups={},
@@ -84,8 +84,9 @@ def test_the_same_at_every_point_is_said_once() -> None:
         {("pie", "2"): (-8, 1), ("pie", "4"): (-10, 1), ("codel", "2"): (-20, 1), ("codel", "4"): (-12, 1)}
     )
     assert first == (
-        "Queueing delay against droptail: less at all 2 points with codel and pie, by 8.00 ms (7.32 to 8.68) with pie "
-        "at pairs = 2 to 20.00 ms (19.32 to 20.68) with codel at pairs = 2."
+        "Queueing delay against droptail: less at all 2 points with codel, by 12.00 ms (11.32 to 12.68) at "
+        "pairs = 4 to 20.00 ms (19.32 to 20.68) at pairs = 2 and with pie, by 8.00 ms (7.32 to 8.68) at pairs = 2 to "
+        "10.00 ms (9.32 to 10.68) at pairs = 4."
     )
     assert last == (
         "Brackets are 95 % intervals of the differences seed by seed, n = 10; what is claimed remains after Holm's "

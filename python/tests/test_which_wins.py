@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
@@ -13,11 +14,24 @@ import pytest
 
 import earlydrop as ed
 from earlydrop import cli, sweeps
-from earlydrop.analysis import paired, shared, words
+from earlydrop.analysis import paired, shared, statistics, words
 from earlydrop.analysis.quantity import Quantity, declare
 from earlydrop.analysis.window import Reason, Window
+from earlydrop.document import overlay
 from earlydrop.render import comparison_report, plotting, result_text
-from earlydrop.sweeps import best, figures, matrix, matrix_text, paper, plots, report, settings, text, windows
+from earlydrop.sweeps import (
+    best,
+    figures,
+    matrix,
+    matrix_text,
+    paper,
+    plot_spec,
+    plots,
+    report,
+    settings,
+    text,
+    windows,
+)
 from earlydrop.sweeps.parser import parse_document
 from earlydrop.sweeps.plan import plan
 
@@ -94,7 +108,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def found(kept: Any) -> Any:
     """The sweep, of whose windows nothing is known, and of which nothing is said yet."""
     kept.warmups = {}
-    for name in ("summary", "matrix", "best"):
+    for name in ("summary", "matrix", "best", "tests"):
         kept.__dict__.pop(name, None)
     return kept
 
@@ -110,7 +124,8 @@ def test_a_sweep_judges_no_difference_where_a_window_is_too_short(found: Any) ->
     del found.summary
     found.warmups = dict.fromkeys(every, LONG) | {FQ_L4S + AT_60: SHORT, DUALPI2 + AT_60: SHORT}
     *said, last = found.summary
-    assert "at all 2 points" in said[0]
+    assert "less at 2 of 3 points (1 not judged) with DualPI2, by " in said[0]
+    assert " and with FQ-L4S, by " in said[0], "a range for each"
     assert not any("60 ms" in one for one in said)
     assert last == (
         "The window is too short at 2 points, so no difference is judged there: FQ-L4S, 60 ms; DualPI2, 60 ms. "
@@ -179,6 +194,64 @@ def test_tables_and_figures_mark_such_points_and_those_that_were_not_examined(fo
     assert figures.draw(clean, figures.parse("prague_p99 vs rtt by aqm", clean)).get_supxlabel() == ""
 
 
+def test_a_point_that_is_not_judged_has_no_star_and_holms_number_is_one(
+    found: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Differences that are equal in all runs have no p value, and count as tests all the same.
+    real, equal = type(found)._compared, statistics.paired([1.0] * 4, [1.0] * 4)
+    monkeypatch.setattr(type(found), "_compared", lambda self, number: [real(self, number)[0], equal])
+    found.warmups = dict.fromkeys(range(len(found.sweep.points)), LONG) | {FQ_L4S + AT_30: SHORT}
+    said = text.outcome_text(found)
+    differences = said[said.index("Paired differences") :].splitlines()
+    assert any("**" in line for line in differences[3:])
+    assert not any("(!)" in line and "*" in line for line in differences[3:])
+    assert "no star where a window is too short, (!)" in " ".join(differences)
+    tests = found.tests
+    assert (tests.tested, tests.count) == (6, 12)
+    assert f"Holm's correction for {tests.count} differences" in " ".join(said.split())
+    smallest = min(
+        (d.t_p, after)
+        for (_, _, d), (after, _) in zip(found.differences, found.corrected, strict=True)
+        if d.t_p is not None and after is not None
+    )
+    assert smallest[1] == pytest.approx(tests.count * smallest[0])
+    text.write(tmp_path, found, "")
+    page = report.write_report(tmp_path, found).read_text(encoding="utf-8")
+    assert f"correction for {tests.count} differences" in page.replace("\u00a0", " ")
+    data = report.read_data(tmp_path)
+    rows = report._differences(data)
+    # A row is marked for its point, and for that of its control.
+    assert {row["where"] for row in rows if "(!)" in row["where"]} == {"FQ-L4S, 30 ms (!)"}
+    found.warmups = {FQ + AT_60: SHORT}
+    text.write(tmp_path, found, "")
+    of_control = report._differences(report.read_data(tmp_path))
+    assert {row["where"] for row in of_control if "(!)" in row["where"]} == {"FQ-L4S, 60 ms (!)", "DualPI2, 60 ms (!)"}
+    assert any(row["clear"] for row in rows)
+    assert not any(row["clear"] for row in rows if "(!)" in row["where"])
+
+
+def test_tables_of_points_and_differences_have_labels_and_say_which_windows_are_too_short(
+    found: Any, tmp_path: Path
+) -> None:
+    found.warmups = {FQ + AT_10: LONG, DUALPI2 + AT_10: LONG, FQ_L4S + AT_10: None, FQ + AT_60: SHORT}
+    text.write(tmp_path, found, "")
+
+    def read(name: str) -> dict[str, str]:
+        with (tmp_path / name).open(newline="", encoding="utf-8") as file:
+            return {row["label"]: row["window_short"] for row in csv.DictReader(file)}
+
+    points, differences = read("points.csv"), read("differences.csv")
+    assert len(points) == 9
+    assert points["FQ, 60 ms"] == "true"
+    assert points["DualPI2, 10 ms"] == points["FQ-L4S, 10 ms"] == "false"
+    assert points["FQ, 30 ms"] == ""
+    assert differences["DualPI2, 60 ms"] == "true", "that of the control"
+    assert differences["DualPI2, 10 ms"] == "false"
+    assert differences["DualPI2, 30 ms"] == ""
+    described = json.loads((tmp_path / "columns.json").read_text(encoding="utf-8"))
+    assert "control" in described["differences.csv"]["window_short"]["meaning"]
+
+
 def test_a_comparison_leaves_such_disciplines_out(compared: paired.Comparison, tmp_path: Path) -> None:
     first, second, third = compared.aqms
     try:
@@ -192,6 +265,8 @@ def test_a_comparison_leaves_such_disciplines_out(compared: paired.Comparison, t
         several = words.sentences([("10 ms", compared), ("40 ms", compared)])
         assert several[-1].startswith("The window is too short with DualPI2, so nothing is judged there.")
         assert plotting.comparison(compared).get_supxlabel().endswith("; hollow: the window is too short")
+        assert not any(compared.stars(third, m.id) for m in compared.measures)
+        assert any(compared.stars(second, m.id) for m in compared.measures)
         result_text.write_comparison(tmp_path, compared, "0")
         latex = (tmp_path / "comparison.tex").read_text(encoding="utf-8")
         assert latex.count("{DualPI2 (!)}") == 2, "means and differences"
@@ -275,8 +350,6 @@ class Known:
         return type("Cell", (), {"mean": self.means[row]})
 
     def between(self, point: int, control: int) -> list[Any]:
-        from earlydrop.analysis import statistics
-
         noise = np.linspace(-1, 1, 10)
         mine, other = self.means[point] + noise, self.means[control] + noise[::-1] / 3
         return [statistics.paired(mine.tolist(), other.tolist()) for _ in self.sweep.measures]
@@ -295,12 +368,18 @@ def test_the_best_level_is_named_at_each_point() -> None:
     assert "after Holm's correction for 18 differences" in best.legend(made)
     short = best.best(Known(sweep, means, frozenset({6, 4, 7, 8})), list(sweep.measures))
     assert short is not None
-    assert [best.cells(row)[0] for row in short["rows"]] == ["FQ-L4S; DualPI2 (!)", "(!)", "no difference; DualPI2 (!)"]
+    assert [best.cells(row)[0] for row in short["rows"]] == [
+        "FQ-L4S (not judged: DualPI2)",
+        "not judged",
+        "no difference (not judged: DualPI2)",
+    ]
+    assert best.legend(short).endswith("Not judged: its window there is too short.")
+    assert "ot judged" not in best.legend(made)
 
 
 def test_text_document_and_page_have_the_best_queues(found: Any, tmp_path: Path) -> None:
     said = text.outcome_text(found)
-    assert "The best Queue at each point: no other is better" in said
+    assert "Which wins where, by Queue: named is what nothing else beats" in said
     assert re.search(r"^Round-trip time +Prague p99 +CUBIC goodput$", said, re.M)
     assert re.search(r"^10 ms +DualPI2 ", said, re.M)
     text.write(tmp_path, found, "")
@@ -355,7 +434,7 @@ def test_paths_by_name_and_by_number_are_one() -> None:
     assert shared.asked_already(passing, asked, names, ["traffic.0.goodput_mbps"]) is asked[0]
 
 
-def test_figures_and_latex_show_what_was_asked_for(compared: paired.Comparison) -> None:
+def test_figures_and_latex_show_what_was_asked_for(compared: paired.Comparison, tmp_path: Path) -> None:
     shown = ed.Compared({"": compared})
     for drawn in (plotting.comparison(compared), shown.plot()):
         assert [ax.get_xlabel() for ax in drawn.axes if ax.get_visible()] == [
@@ -367,6 +446,11 @@ def test_figures_and_latex_show_what_was_asked_for(compared: paired.Comparison) 
     assert shown.to_latex().count(r" \\") == 1 + 4
     assert "Queueing delay of prague" in shown.to_latex(["queue_delay_1"])
     assert "Queueing delay of prague" in result_text.comparison_text(compared), "tables have the rest"
+    result_text.write_comparison(tmp_path, compared, "0")
+    latex = (tmp_path / "comparison.tex").read_text(encoding="utf-8")
+    assert latex.count(r" \\") == 2 * (1 + 4), "means and differences"
+    assert "Queueing delay of prague" not in latex
+    assert "by_flow = true" in (tmp_path / "appendix.tex").read_text(encoding="utf-8"), "which the measures need"
     zero = next(ax for ax in plotting.comparison(compared).axes if ax.get_xlabel() == "Call freezes")
     if all(v == 0 for aqm in compared.aqms for v in compared.series(aqm, "call_freezes")):
         assert zero.get_xlim() == (-0.05, 1.0)
@@ -472,6 +556,53 @@ def test_values_may_be_disciplines_with_settings() -> None:
     assert list(plan(levels).keys) == list(plan(values).keys)
 
 
+LABELLED: dict[str, Any] = {
+    **SWEEP,
+    "factor": [
+        {
+            "name": "aqm",
+            "title": "Queue",
+            "path": "queue.bottleneck.aqm",
+            "values": [f"{label} = {aqm}" for label, aqm in QUEUES.items()],
+        },
+        {"path": "rtt", "title": "Round-trip time", "values": ["10 ms", "30 ms", "60 ms"]},
+    ],
+}
+
+
+def test_labels_and_titles_name_levels_and_factors() -> None:
+    sweep = parse_document(LABELLED, Path("x.toml"))
+    assert sweep.control == {"aqm": "fq_codel"}
+    with pytest.raises(sweeps.SweepError, match=r"aqm has no level 'RED'; levels are fq_codel \(FQ\), fq_codel ce_t.*"):
+        parse_document({**LABELLED, "control": {"aqm": "RED"}}, Path("x.toml"))
+    listed = {**LABELLED, "design": {"kind": "list"}, "point": [{"aqm": "DualPI2", "rtt": 30}]}
+    assert parse_document(listed, Path("x.toml")).points[0].levels[0].name == "dualpi2"
+    measures = {m.id: m.title for m in sweep.measures} | {"queue": "Mean queue"}
+    names = [x.name for x in sweep.factors[0].levels]
+    factors = {"aqm": (False, names), "rtt": (True, [10.0, 30.0, 60.0])}
+    titles = {f.name: f.title for f in sweep.factors}
+    labels = {
+        "aqm": [(x.name, sweep.factors[0].called(x.name)) for x in sweep.factors[0].levels],
+        "rtt": [(x.value, x.name) for x in sweep.factors[1].levels],
+    }
+
+    def read(text_: str) -> plot_spec.PlotSpec:
+        sweeps.check_plots(sweep, [text_.replace("Mean queue", "Prague p99").replace("queue vs", "prague_p99 vs")])
+        return plot_spec.parse_plot(text_, measures, factors, titles, labels)
+
+    for given in ("FQ-L4S", '"FQ-L4S"', "fq_codel ce_threshold=1ms l4s=true"):
+        assert read(f"Prague p99 vs RTT at Queue={given}, rtt=30 ms").at == {"aqm": names[1], "rtt": 30.0}
+    assert read("prague p99 vs rtt at aqm=FQ").at == {"aqm": "fq_codel"}, "the whole label, not its beginning"
+    spec = read("prague_p99 vs RTT by Queue")
+    assert (spec.x, spec.by) == ("rtt", "aqm")
+    spec = read("Prague p99 vs ROUND-TRIP TIME by queue")
+    assert (spec.x, spec.by) == ("rtt", "aqm")
+    assert read("queue vs rtt by queue").measures == ("queue",), "a name before a title in small letters"
+    assert read("time p, queue by queue").over_time == ("p", "queue")
+    with pytest.raises(sweeps.SweepError, match=r"has no level RED; it has fq_codel \(FQ\), "):
+        read("Prague p99 by rtt at aqm=RED")
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -486,6 +617,17 @@ def test_values_may_be_disciplines_with_settings() -> None:
 def test_wrong_disciplines_among_values_are_refused(values: list[str], message: str) -> None:
     with pytest.raises(sweeps.SweepError, match=message):
         _factor(values)
+
+
+def test_an_entry_of_a_list_is_set_by_its_name() -> None:
+    by_name, by_number = (overlay(SCENARIO, {f"traffic.{step}.ecn": "classic"}) for step in ("call", "2"))
+    assert by_name == by_number
+    assert by_name["traffic"][2]["ecn"] == "classic"
+    with pytest.raises(KeyError, match=r"there is no item voice in a list of 3; allowed 0 \(prague\), 1 \(cubic\), 2 "):
+        overlay(SCENARIO, {"traffic.voice.ecn": "classic"})
+    twice = overlay(SCENARIO, {"traffic.0.name": "call"})
+    with pytest.raises(KeyError, match="there is no item call"):
+        overlay(twice, {"traffic.call.ecn": "classic"})
 
 
 # ---- names of points -------------------------------------------------------------------------------------------------
@@ -527,5 +669,10 @@ def test_the_command_line_says_what_it_does_meanwhile(
     Path("where.toml").write_text(to_toml({**SWEEP, "seeds": 2}), encoding="utf-8")
     assert cli.main(["sweep", "where.toml", "--plot", "Prague p99 vs rtt by aqm"]) == cli.DONE
     ended = capsys.readouterr()
-    assert "examining windows at 9 of 9 points: 18 runs made again" in ended.err
+    said = " ".join(ended.err.split())
+    assert "examining windows at 9 of 9 points: 18 runs made again" in said
+    assert "2 runs to make (16 are there) and 18 again to examine windows, " in said
+    estimate = sweeps.Estimate(18, 18, 2.0, 4, 0.0)
+    asked = plan(parse_document({**SWEEP, "seeds": 2}, Path("x")))
+    assert text.estimate_text(estimate, asked).endswith("2 s each: about 18 s on 4 workers"), "of both"
     assert "figures/prague-p99-vs-rtt-by-aqm.png" in ended.out

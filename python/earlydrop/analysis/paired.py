@@ -119,9 +119,16 @@ class Comparison:
         return dict(zip(tests, zip(*after, strict=True), strict=True))
 
     def stars(self, aqm: str, measure: str) -> int:
-        """How sure a difference is: 1 if its interval excludes zero, 2 if it does so after Holm's correction."""
+        """How sure a difference is: 1 if its interval excludes zero, 2 if it does so after Holm's correction.
+
+        0 where a window is too short.
+        """
         found = self.differences[aqm][measure]
-        return 0 if found is None else found.stars(self.corrected.get((aqm, measure), (None,))[0])
+        return (
+            0
+            if found is None or self.short(aqm) or self.short(self.aqms[0])
+            else found.stars(self.corrected.get((aqm, measure), (None,))[0])
+        )
 
     @property
     def said(self) -> list[str]:
@@ -322,7 +329,8 @@ def compare(
             break
         count = more
     result.target = target
-    result.base = normal
+    # With the records that measures turned on.
+    result.base = {**normal, **{k: v for k, v in json.loads(scenarios[ids[0]][0].to_json()).items() if k == "record"}}
     result.labels = {entry.id: entry.text for entry in named if entry.label}
     result.about = tuple(_about({titles[aqm]: (scenarios[aqm][0], documents[aqm]) for aqm in ids}))
     result.idle = tuple(

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from ..document import MISSING, Document, PathError, is_position, lookup, steps_of, walk
 from ..errors import EarlydropError
 from ..strict_toml import nearest, suggestion
-from .measures import NUMBER, FieldError, Kind, Margin, declared, kind_of, step
+from .measures import NUMBER, Kind, Margin, declared, step
 
 Better = Literal["less", "more"]
 Function = Callable[[Document], float | None]
@@ -121,10 +121,7 @@ class Quantity:
     @property
     def kind(self) -> Kind:
         """The kind of measure, by its field."""
-        try:
-            return NUMBER if self.function is not None else kind_of(self.field)
-        except FieldError:
-            return NUMBER
+        return NUMBER if self.function is not None else kind_stored(self.field)
 
     @property
     def better(self) -> Better | None:
@@ -191,6 +188,7 @@ FORM = '"TITLE = PATH", as "Prague p99 = queues.bottleneck.traffic.prague.delay_
 _PATH = re.compile(r'((?:"[^"]*"|[^\s"=])+)\s*')
 _OPTION = re.compile(r'(\w+)\s*=\s*("[^"]*"|\S+)\s*')
 _SOURCE = re.compile(r"(.+\.py):(\w+)")
+_FUNCTION = re.compile(rf"function .+|{_SOURCE.pattern}")
 MOST_DIGITS = 12
 
 
@@ -254,6 +252,11 @@ def declare(
         function=function,
         asked=True,
     )
+
+
+def kind_stored(field: str) -> Kind:
+    """The kind of a measure of which only the field is known, as result folders have it: of a function no kind."""
+    return NUMBER if _FUNCTION.fullmatch(field) else declared(field)[0]
 
 
 def stored(id_: str, declared_: Mapping[str, Any]) -> Quantity:

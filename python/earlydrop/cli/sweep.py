@@ -69,7 +69,7 @@ def sweep(
         with goes_on_from(opened.url), terminal.Meter(asked.name) as meter:
 
             def told(estimate: sweeps.Estimate) -> None:
-                said(text.estimate_text(estimate))
+                said(text.estimate_text(estimate, planned))
                 if plan:
                     raise sweeps.Stop
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import plotting
-from .panels import band, entries, legend, scaled
+from .panels import band, entries, legend, of_zeros, scaled
 from .plotting import PAGE, figure, look, styled
 
 if TYPE_CHECKING:
@@ -70,4 +70,6 @@ def _panel(ax: Axes, placed: Sequence[tuple[float, Comparison]], measure: Quanti
     ax.locator_params(axis="y", nbins=5)
     ax.margins(y=0.1)
     ax.set_ylim(*plotting.no_closer(ax.get_ylim(), measure))
+    every = [e.mean for aqm in first.aqms for _, r in placed if (e := r.estimate(aqm, measure.id)) is not None]
+    of_zeros(ax, "y", every, measure.bounds)
     ax.set_title(plotting.plain(measure.label), fontsize=8, fontweight="normal")

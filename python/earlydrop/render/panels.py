@@ -141,6 +141,14 @@ def band(
             hollow_marker(ax, x, mean, own)
 
 
+def of_zeros(ax: Axes, which: Literal["x", "y"], values: Sequence[float], bounds: tuple[float, float]) -> None:
+    """An axis from 0 up, with whole numbers, where all values are the smallest that the measure can take, 0."""
+    if not values or any(values) or bounds[0] != 0:
+        return
+    (ax.set_xlim if which == "x" else ax.set_ylim)(-0.05, 1.0)
+    (ax.set_xticks if which == "x" else ax.set_yticks)([0, 1])
+
+
 HOLLOW = "hollow: the window is too short"
 """What a figure says of its hollow markers."""
 

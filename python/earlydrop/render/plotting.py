@@ -320,6 +320,8 @@ def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> 
             ax.locator_params(axis="x", nbins=5)
             ax.margins(x=0.12)
             ax.set_xlim(*no_closer(ax.get_xlim(), measure))
+            means = [e.mean for aqm in result.aqms if (e := result.estimate(aqm, measure.id)) is not None]
+            panels.of_zeros(ax, "x", means, measure.bounds)
             ax.grid(axis="y", visible=False)
         explain(drawing, [result])
     return drawing
@@ -340,14 +342,9 @@ def explain(drawing: Figure, results: Sequence[Comparison]) -> None:
 
 
 def no_closer(ends: tuple[float, float], measure: Quantity) -> tuple[float, float]:
-    """The ends of an axis, at least two margins of the measure apart: what counts as equal does not look different.
-
-    Where all is zero, the axis ends at the smallest value that the measure can take.
-    """
+    """The ends of an axis, at least two margins of the measure apart: what counts as equal does not look different."""
     margin = measure.margin
     middle = (ends[0] + ends[1]) / 2
-    if abs(middle) < 1e-9 and ends[1] - ends[0] < 0.2 and measure.bounds[0] == 0:
-        return -0.05, 1.0
     half = 0.0 if margin is None else margin.around(middle)
     if ends[1] - ends[0] >= 2 * half:
         return ends

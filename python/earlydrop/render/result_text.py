@@ -102,7 +102,9 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
     output.write_json(folder / "comparison.json", result.document(version))
     output.write_json(folder / "scenario.json", result.base)
     disk.write(folder / "comparison.txt", comparison_text(result) + "\n")
-    means, differences = (marked(result, one) for one in comparison_tables(result))
+    # Of measures that were asked for these alone, as `to_latex` has it; comparison.txt has the rest.
+    asked = [k for k, m in enumerate(result.measures, 1) if m.asked] or range(1, len(result.measures) + 1)
+    means, differences = (marked(result, [one[k] for k in (0, *asked)]) for one in comparison_tables(result))
     label = latex.label(result.scenario)
     tables = [latex.table(means[0], means[1:], 1, _caption(result, means), label)]
     if len(result.aqms) > 1:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 from ..analysis import statistics
 from ..analysis.statistics import ALPHA
 from ..document import Document
-from ..render.latex import MARK
 
 if TYPE_CHECKING:
     from ..analysis.quantity import Quantity
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 LEVELS, TESTS = 8, 3000
 """The most levels that are compared with one another, and the most tests."""
-NONE_BEATEN = "no difference"
+NONE_BEATEN, LEFT_OUT = "no difference", "not judged"
 
 
 class Points(Protocol):
@@ -115,9 +114,11 @@ def best(outcome: Points, judged: Sequence[Quantity]) -> Document | None:
 
 def legend(found: Document) -> str:
     """What the table says, and by which rule."""
+    unjudged = any(row["left_out"] for row in found["rows"])
     return (
-        f"The best {found['factor']} at each point: no other is better, by tests of every two after Holm's correction "
-        f"for {found['tests']:,} differences. Several: none of them is better than another."
+        f"Which wins where, by {found['factor']}: named is what nothing else beats, by tests of every two after Holm's "
+        f"correction for {found['tests']:,} differences. Several: none of them beats another; {NONE_BEATEN}: none "
+        "beats any." + (f" {LEFT_OUT[0].upper()}{LEFT_OUT[1:]}: its window there is too short." if unjudged else "")
     )
 
 
@@ -129,6 +130,6 @@ def cells(row: Document) -> list[str]:
 def _cell(cell: Document, left_out: Sequence[str]) -> str:
     named = list(cell["best"])
     if cell["of"] < 2:
-        return MARK if left_out else "-"
+        return LEFT_OUT if left_out else "-"
     said = NONE_BEATEN if len(named) == cell["of"] else ", ".join(named)
-    return "; ".join([said, *(f"{name} {MARK}" for name in left_out)])
+    return f"{said} ({LEFT_OUT}: {', '.join(left_out)})" if left_out else said

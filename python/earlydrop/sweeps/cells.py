@@ -62,16 +62,19 @@ class Tests:
     """p values after Benjamini and Hochberg's. NaN in both where a single replication leaves nothing to test."""
     clear: Array
     """Whether the interval of each difference excludes zero."""
+    count: int
+    """The number of differences for which is corrected: those that are equal in all runs are tests, too."""
 
     @property
     def tested(self) -> int:
-        """Number of tests."""
+        """Number of differences with a p value."""
         return int((~np.isnan(self.holm)).sum())
 
     @property
-    def holding(self) -> int:
-        """Number of differences that are significant after Holm's correction."""
-        return int((self.clear & (self.holm < statistics.ALPHA)).sum())
+    def holding(self) -> Array:
+        """Whether each difference is significant after Holm's correction."""
+        found: Array = self.clear & (self.holm < statistics.ALPHA)
+        return found
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -68,6 +68,10 @@ class Drawn:
         return next((x for x, share in zip(self.xs, self.means, strict=True) if share >= 0.5), self.xs[-1])
 
 
+Panel = tuple[str, str, list[Drawn]]
+"""A panel with lines: its title, measure, lines."""
+
+
 def parse(text: str, data: Data) -> PlotSpec:
     """Read a plot's text for a sweep.
 
@@ -76,7 +80,17 @@ def parse(text: str, data: Data) -> PlotSpec:
     """
     factors = {f["name"]: (data.numeric(f["name"]), data.levels(f["name"])) for f in data.factors}
     measures = {name: str(m["title"]) for name, m in data.document["measures"].items()}
-    return parse_plot(text, measures, factors, {f["name"]: str(f["title"]) for f in data.factors})
+    titles = {f["name"]: str(f["title"]) for f in data.factors}
+    labels = {
+        f["name"]: [
+            (x["value"], str(said))
+            for x in f.get("levels", ())
+            if x["value"] in factors[f["name"]][1]
+            for said in (x["name"], x.get("title", x["name"]))
+        ]
+        for f in data.factors
+    }
+    return parse_plot(text, measures, factors, titles, labels)
 
 
 def draw(data: Data, spec: PlotSpec) -> Figure:
@@ -181,7 +195,7 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
     assert spec.x is not None
     xs = list(spread(_choices(data, spec.x, spec), LEVELS))
     places, columns = _places(data, spec)
-    found: list[tuple[str, str, list[Drawn]]] = []
+    found: list[Panel] = []
     for title, measure, panel, _ in places:
         fixed = {spec.panels: panel} if spec.panels else {}
         lines = [
@@ -217,6 +231,7 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
             own = plotting.look(order[line.level])
             label = "" if line.level is None else _title(data, spec.by, line.level)
             panels.band(ax, line.xs, line.means, (line.lows, line.highs), own, label, line.short)
+        _zeros(data, ax, "y", measure, found)
         _axis(ax, data, spec, xs, measure)
         ax.set_title(title)
     panels.share_labels(axes)
@@ -224,6 +239,12 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
         panels.legend_of_several(drawing, axes)
     _note(drawing, any(any(line.short) for *_, lines in found for line in lines))
     return drawing
+
+
+def _zeros(data: Data, ax: Axes, which: Literal["x", "y"], measure: str, found: list[Panel]) -> None:
+    """The axis of a measure that is 0 everywhere; panels that share it are all looked at."""
+    values = [x for _, of, lines in found if of == measure for line in lines for x in line.means]
+    panels.of_zeros(ax, which, values, data.bounds(measure))
 
 
 def _note(drawing: Figure, hollow: bool) -> None:
@@ -305,10 +326,12 @@ def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float]
     high = len(rows) * (1 + 0.6 * max(name.count("\n") for name in names))
     drawing, axes = panels.grid(len(places), columns=columns, rows=high, shared=(along, "all"))
     some = hollow = False
+    every: dict[str, list[float]] = {}
     for ax, (title, measure, panel, x) in zip(axes, places, strict=True):
         for row, values in enumerate(_cells(data, spec, rows, measure, panel, x)):
             if values:
                 some = True
+                every.setdefault(measure, []).extend(values)
                 fixed = {n: v for n, v in ((spec.panels, panel), (spec.x, x), (spec.by, rows[row])) if n is not None}
                 empty = not data.short.isdisjoint(_select(data, spec, **fixed).tolist())
                 hollow |= empty
@@ -321,6 +344,8 @@ def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float]
         ax.set_title(title)
     if not some:
         raise _nothing(spec)
+    for ax, (_, measure, _, _) in zip(axes, places, strict=True):
+        panels.of_zeros(ax, "x", every.get(measure, ()), data.bounds(measure))
     panels.share_labels(axes)
     _note(drawing, hollow)
     return drawing

@@ -91,6 +91,10 @@ class Factor:
         """What tables, figures and sentences call a level."""
         return self.titles.get(name, name)
 
+    def both(self, name: str) -> str:
+        """A level as messages list it: its name, and its label in brackets if it has one."""
+        return f"{name} ({self.titles[name]})" if self.titles.get(name, name) != name else name
+
     def at(self, share: float) -> Level:
         """The level at a share (0 to 1) of the way through the range, or through the levels."""
         if self.levels:

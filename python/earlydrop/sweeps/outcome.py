@@ -254,7 +254,7 @@ class Outcome:
         holm[tested] = statistics.holm_array(filled[tested])
         bh[tested] = statistics.benjamini_hochberg_array(filled[tested])
         holm[~known] = bh[~known] = math.nan
-        return Tests(places, holm, bh, np.asarray(clear_, bool))
+        return Tests(places, holm, bh, np.asarray(clear_, bool), int(tested.sum()))
 
     def _compared(self, number: int) -> list[Difference | None]:
         """The differences of a pair, by measure."""
@@ -465,7 +465,7 @@ def difference_document(
     return {
         "factor": pair.factor,
         "point": pair.point,
-        "control": pair.control,
+        "control_point": pair.control,
         "measure": measure,
         **difference.document(),
         "t_test_p_holm": after[0],

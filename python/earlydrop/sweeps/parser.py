@@ -309,6 +309,7 @@ class _Parser:
             for number, level in enumerate(factor.levels):
                 found.setdefault(level.value, number)
                 found.setdefault(level.name, number)
+                found.setdefault(factor.called(level.name), number)
             named.append(found)
         count = 0
         for table in self.top.each_table("point"):
@@ -486,8 +487,9 @@ class _Parser:
                 self.top.report("control", f"there is no factor {name}")
                 continue
             named = next((x.name for x in factor.levels if level in (x.value, x.name)), None)
+            named = named or next((x.name for x in factor.levels if level == factor.called(x.name)), None)
             if named is None:
-                names = ", ".join(x.name for x in factor.levels) or "none, because it is a range"
+                names = ", ".join(factor.both(x.name) for x in factor.levels) or "none, because it is a range"
                 self.top.report("control", f"{name} has no level {shown(level)}; levels are {names}")
                 continue
             found[name] = named

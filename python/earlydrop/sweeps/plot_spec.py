@@ -15,6 +15,8 @@ Kind = Literal["lines", "points", "box", "ellipse", "cdf", "ccdf", "time"]
 NAMED_KINDS = ("box", "cdf", "ccdf", "time")
 """Kinds of figures that a text names; the others follow from the figure's axes."""
 DELAY, QUEUE = "delay", "queue"
+RESERVED = ("vs", "by", "in", "at", *NAMED_KINDS, DELAY, QUEUE)
+"""Words that are no title in small letters."""
 FORM = (
     '"[box] MEASURE [+ MEASURE] [vs FACTOR or MEASURE] [by FACTOR] [in FACTOR] [at FACTOR=LEVEL]", '
     '"cdf delay by FACTOR", "time p, queue by FACTOR"'
@@ -51,11 +53,12 @@ def parse_plot(
     measures: Mapping[str, str] | Collection[str],
     factors: Mapping[str, tuple[bool, list[Any]]],
     titles: Mapping[str, str] = MappingProxyType({}),
+    labels: Mapping[str, Sequence[tuple[Any, str]]] = MappingProxyType({}),
 ) -> PlotSpec:
     """Read a plot's text; `factors` gives for each factor whether it is a number, and its levels.
 
     `measures` and `titles` are the titles of measures and factors by name: a title stands for its name, also in
-    quotation marks.
+    quotation marks and in capitals. `labels` gives for each factor further names of its levels.
 
     Raises:
         SweepError: what is wrong with it, and what is allowed.
@@ -77,11 +80,13 @@ def parse_plot(
     if over_time:
         head = ["time", over_time[0]]
     named = head.pop(0) if len(head) > 1 and head[0] in NAMED_KINDS and head[1] != "+" else None
-    at = _levels(text, parts.pop("at", []), factors)
+    at = _levels(text, parts.pop("at", []), factors, titles, labels)
     chosen = _measures(head, measures)
     if not (chosen or over_time) or any(len(names) != 1 for names in parts.values()):
         raise SweepError(f'plot "{text}": cannot be read; allowed {FORM}; measures: {_listed(measures)}')
-    x, by, panels = (parts.get(k, [None])[0] for k in ("vs", "by", "in"))
+    x, by, panels = (_factor(parts.get(k, [""])[0], factors, titles) or None for k in ("vs", "by", "in"))
+    if (axis := parts.get("vs", [""])[0]) in measures and axis not in factors:
+        x = axis
     for name in (by, panels):
         if name is not None:
             _known(text, name, factors, "factor")
@@ -118,7 +123,20 @@ def _with_names(text: str, names: Mapping[str, str]) -> str:
     titles = [re.escape(title) for title in sorted(names, key=len, reverse=True) if title not in names.values()]
     if not titles:
         return text
-    return re.sub(rf"""(?<!\S)(["']?)({"|".join(titles)})\1(?!\S)""", lambda found: names[found[2]], text)
+    folded = {title.casefold(): name for title, name in names.items()}
+
+    def name(found: re.Match[str]) -> str:
+        text = found[2]
+        return found[0] if text in names.values() or text in RESERVED else names.get(text, folded[text.casefold()])
+
+    return re.sub(rf"""(?<!\S)(["']?)({"|".join(titles)})\1(?=[\s=]|$)""", name, text, flags=re.IGNORECASE)
+
+
+def _factor(name: str, factors: Collection[str], titles: Mapping[str, str]) -> str:
+    """The factor of this name or title, in capitals or not; else what was given."""
+    wanted = name.casefold()
+    found = [f for f in factors if wanted in (f.casefold(), titles.get(f, f).casefold())]
+    return name if name in factors or len(found) != 1 else found[0]
 
 
 def _measures(words: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
@@ -128,17 +146,48 @@ def _measures(words: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
     return tuple(named) if len(named) > len(between) and set(between) <= {"+"} and "+" not in named else ()
 
 
-def _levels(text: str, pairs: list[str], factors: Mapping[str, tuple[bool, list[Any]]]) -> dict[str, Any]:
+def _levels(
+    text: str,
+    pairs: list[str],
+    factors: Mapping[str, tuple[bool, list[Any]]],
+    titles: Mapping[str, str],
+    labels: Mapping[str, Sequence[tuple[Any, str]]],
+) -> dict[str, Any]:
     found = {}
-    for pair in " ".join(pairs).replace(",", " ").split():
-        name, _, level = pair.partition("=")
+    words = " ".join(pairs).replace(",", " ").split()
+    while words:
+        name, _, level = words[0].partition("=")
+        name = _factor(name, factors, titles)
         _known(text, name, factors, "factor")
-        levels = factors[name][1]
-        chosen = next((v for v in levels if level in (str(v), f"{v:g}" if isinstance(v, float) else str(v))), None)
-        if chosen is None:
-            raise SweepError(f'plot "{text}": {name} has no level {level}; it has {", ".join(map(str, levels[:20]))}')
+        here = [level.lstrip("\"'"), *words[1:]]
+        every = [(v, said) for v in factors[name][1] for said in {str(v), f"{v:g}" if isinstance(v, float) else str(v)}]
+        # A level of several words is named before one of which it begins.
+        known = sorted(
+            ((said.replace(",", " ").split(), v) for v, said in [*every, *labels.get(name, ())]), key=_length
+        )
+        size, chosen = next(((len(own), v) for own, v in known if own and own == _bare(here, len(own))), (0, None))
+        if not size:
+            there = [
+                f"{v} ({own})" if (own := _label(v, labels.get(name, ()))) else str(v) for v in factors[name][1][:20]
+            ]
+            raise SweepError(f'plot "{text}": {name} has no level {level}; it has {", ".join(there)}')
         found[name] = chosen
+        words = words[size:]
     return found
+
+
+def _length(one: tuple[list[str], Any]) -> int:
+    return -len(one[0])
+
+
+def _bare(words: Sequence[str], count: int) -> list[str]:
+    """The first words, without a quotation mark at their end."""
+    return [*words[: count - 1], *(word.rstrip("\"'") for word in words[count - 1 : count])]
+
+
+def _label(level: Any, labels: Sequence[tuple[Any, str]]) -> str:
+    """What tables call a level, if that is something else."""
+    return next((said for v, said in reversed(labels) if v == level and said != str(level)), "")
 
 
 def _known(text: str, name: str, known: Collection[str], what: str) -> None:
@@ -165,6 +214,10 @@ def check_plots(sweep: Sweep, texts: Sequence[str]) -> None:
         f.name: (numeric, [level.value if numeric else level.name for level in f.levels])
         for f, numeric in zip(sweep.factors, sweep.numeric, strict=True)
     }
+    labels = {
+        f.name: [(x.value if numeric else x.name, said) for x in f.levels for said in (x.name, f.called(x.name))]
+        for f, numeric in zip(sweep.factors, sweep.numeric, strict=True)
+    }
     measures, titles = {m.id: m.title for m in sweep.measures}, {f.name: f.title for f in sweep.factors}
     for text in texts:
-        parse_plot(text, measures, factors, titles)
+        parse_plot(text, measures, factors, titles, labels)

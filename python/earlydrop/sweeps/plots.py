@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..analysis import statistics
-from ..analysis.measures import kind_of
+from ..analysis.quantity import kind_stored
 from ..analysis.shared import Part
 from ..analysis.words import LISTED, SPOKEN
 from ..document import Document
 from ..render import plotting
 from ..render.latex import MARK
-from ..render.panels import HOLLOW, band, entries, hollow_marker, legend, note, scaled
+from ..render.panels import HOLLOW, band, entries, hollow_marker, legend, note, of_zeros, scaled
 from . import result_file
 from .model import is_number, level_name
 from .plan import Array
@@ -147,7 +147,7 @@ class Data:
     def bounds(self, measure: str) -> tuple[float, float]:
         """The smallest and the largest value a measure can take."""
         m = self.document["measures"][measure]
-        return kind_of(m["field"]).bounds(m["unit"])
+        return kind_stored(m["field"]).bounds(m["unit"])
 
     @property
     def drawn(self) -> list[str]:
@@ -348,6 +348,7 @@ def curves(data: Data) -> Figure | None:
                     short.append(not data.short.isdisjoint(points.tolist()))
                 band(ax, xs, means, (lows, highs), own, data.called(by, group), short)
             scaled(ax, "x", data.levels(x))
+            of_zeros(ax, "y", [value for values in series for value in values], data.bounds(measure))
             ax.set_xlabel(data.title(x))
             ax.set_ylabel(data.label(measure))
         for ax in list(panels.flat)[len(measures) :]:

@@ -181,7 +181,7 @@ def context(
         "more_points": data.count - len(points),
         "differences": _differences(data),
         "more_differences": max(0, d["counts"]["differences"] - DIFFERENCES),
-        "tests": sum(one["t_test_p_holm"] is not None for one in d["differences"]),
+        "tests": _tests(data),
         "summary": d.get("summary", []),
         "notes": d.get("notes", []),
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
@@ -271,15 +271,23 @@ def _differences(data: Data) -> list[dict[str, Any]]:
         rows.append(
             {
                 "where": _where(data, levels[one["point"]])
-                + (f" {MARK}" if {one["point"], one.get("control")} & data.short else ""),
+                + (f" {MARK}" if {one["point"], one.get("control_point")} & data.short else ""),
                 "measure": plots.label(m),
                 "difference": difference_text(one["mean"], one["half_width"], m["digits"]),
                 "relative": share,
                 "p": [_p(one[k]) for k in ("t_test_p_holm", "t_test_p_bh", "wilcoxon_p")],
-                "clear": one["n"] >= CLEAR and _rank(one["t_test_p_holm"]) < ALPHA,
+                "clear": not {one["point"], one.get("control_point")} & data.short
+                and one["n"] >= CLEAR
+                and _rank(one["t_test_p_holm"]) < ALPHA,
             }
         )
     return rows
+
+
+def _tests(data: Data) -> int:
+    """The number of differences for which p values are corrected; 0 where none has one."""
+    every = [(one["t_test_p_holm"] is not None, one.get("replicates", 1) > 1) for one in data.document["differences"]]
+    return sum(map(any, every)) if any(has for has, _ in every) else 0
 
 
 def _rank(p: float | None) -> float:

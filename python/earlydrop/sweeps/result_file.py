@@ -63,6 +63,7 @@ CELL: Shape = {"mean": NUMBER, "lower?": NUMBER, "upper?": NUMBER, "half_width?"
 POINT: Shape = {"set": {"*": str}, "seeds": range(1, 100_001), "first_seed": WHOLE, "replicates?": WHOLE}
 DIFFERENCE: Shape = {
     "point": WHOLE,
+    "control_point?": WHOLE,
     "measure": str,
     "mean": float,
     "half_width": NUMBER,

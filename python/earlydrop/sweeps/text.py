@@ -19,7 +19,7 @@ from .cells import Cell, Row
 from .execute import Estimate
 from .outcome import Outcome, difference_document, failure_document
 from .plan import Plan, label, point_values
-from .windows import examined
+from .windows import examined, runs_again
 
 UNSEEN = "(?)"
 """The mark of points whose windows were not examined."""
@@ -46,25 +46,26 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def estimate_text(estimate: Estimate) -> str:
-    """The estimated cost of the runs, as text."""
+def estimate_text(estimate: Estimate, plan: Plan) -> str:
+    """The estimated cost of the runs, and of those that are made again to examine windows, as text."""
     if not estimate.missing:
         return "all runs are in the store"
     there = estimate.runs - estimate.missing
     size = f", about {_size(estimate.size)} in the store" if estimate.size else ""
+    again = runs_again(plan)
+    wall_s = estimate.wall_s + again * estimate.run_s / estimate.workers
     return (
-        f"{counted(estimate.missing, 'run')} to make ({there:,} are there), {_time(estimate.run_s)} each: about "
-        f"{_time(estimate.wall_s)} on {counted(estimate.workers, 'worker')}{size}"
+        f"{counted(estimate.missing, 'run')} to make ({there:,} are there) and {again:,} again to examine windows, "
+        f"{_time(estimate.run_s)} each: about {_time(wall_s)} on {counted(estimate.workers, 'worker')}{size}"
     )
 
 
 def examined_text(plan: Plan) -> str:
     """Which windows are examined, and at what cost."""
-    points, each = examined(plan)
-    runs = sum(min(each, int(plan.counts[k])) for k in points)
+    points, _ = examined(plan)
     return (
         f"examining windows at {len(points):,} of {counted(len(plan.sweep.points), 'point')}: "
-        f"{counted(runs, 'run')} made again with queues recorded, which the store does not keep"
+        f"{counted(runs_again(plan), 'run')} made again with queues recorded, which the store does not keep"
     )
 
 
@@ -193,8 +194,10 @@ def _differences(outcome: Outcome) -> list[str]:
     sweep, tests = outcome.sweep, outcome.tests
     if not outcome.differences:
         return []
-    count, tested = len(outcome.differences), tests.tested
-    starred = tests.clear & ~np.isnan(tests.holm)
+    count, tested = len(outcome.differences), tests.count if tests.tested else 0
+    left_out, measures = outcome.short_pairs, len(sweep.measures)
+    judged = [(p.factor, p.point) not in left_out for p in (outcome.pairs[k // measures] for k in tests.places)]
+    starred = tests.clear & ~np.isnan(tests.holm) & np.asarray(judged, bool)
     chosen = np.argsort(tests.holm, kind="stable")
     chosen = chosen[starred[chosen]] if tested else chosen
     short = {k for k in outcome.warmups if outcome.short(k)}
@@ -202,7 +205,7 @@ def _differences(outcome: Outcome) -> list[str]:
     for k in chosen[:SHOWN_DIFFERENCES].tolist():
         pair, name, d = outcome.differences[k]
         m = sweep.measure(name)
-        stars = d.stars(outcome.corrected[k][0])
+        stars = d.stars(outcome.corrected[k][0]) if judged[k] else 0
         mark = f" {MARK}" if {pair.point, pair.control} & short else ""
         rows.append(
             [
@@ -215,9 +218,11 @@ def _differences(outcome: Outcome) -> list[str]:
     against = ", ".join(sweep.level_called(names.index(name), level) for name, level in sweep.control.items())
     text = f"Differences from {against}:"
     if tested:
+        none = f"; no star where a window is too short, {MARK}" if left_out else ""
         text = (
             f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so "
-            f"after Holm's correction for {counted(tested, 'difference')}: {tests.holding:,} are)"
+            f"after Holm's correction for {counted(tested, 'difference')}: {int((tests.holding & starred).sum()):,} "
+            f"are{none})"
         )
         text += ", the clearest first:" if rows else ". None has a star."
     lines = ["", paragraph(text)]
@@ -292,13 +297,16 @@ def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> 
     document.begin("points")
     tables = paper.Tables(outcome, sweep.measures) if len(sweep.points) <= paper.MOST else None
     with output.csv_rows(folder / "points.csv") as write:
-        write([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
+        write(
+            [*factors, "label", "window_short", "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)]
+        )
         for row in outcome.rows():
             cells = outcome.row_cells(row)
             document.item(outcome.point_document(row, cells))
             levels = [level.value for level in sweep.points[row.number].levels]
             replicates = 1 if row.same_run else len(row.seeds)
-            write([*levels, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
+            about = label(sweep, sweep.points[row.number]), _flag(outcome, row.number)
+            write([*levels, *about, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
             if tables is not None:
                 tables.add(row, _texts(outcome, cells))
     if tables is not None:
@@ -329,13 +337,32 @@ def _write_differences(folder: Path, outcome: Outcome, document: streamed.Writer
         sweep = outcome.sweep
         with output.csv_rows(folder / "differences.csv") as write:
             factors = [f.name for f in sweep.factors]
-            write([*factors, "compared_in", "measure", *DIFFERENCE, "t_test_p_holm", "t_test_p_bh"])
+            write(
+                [
+                    *factors,
+                    "label",
+                    "window_short",
+                    "compared_in",
+                    "measure",
+                    *DIFFERENCE,
+                    "t_test_p_holm",
+                    "t_test_p_bh",
+                ]
+            )
             for (pair, m, difference), after in zip(outcome.differences, outcome.corrected, strict=True):
                 one = difference_document(pair, m, difference, after)
                 document.item(one)
                 levels = [x.value for x in sweep.points[pair.point].levels]
-                write([*levels, pair.factor, m, *(one[k] for k in DIFFERENCE), *after])
+                about = label(sweep, sweep.points[pair.point]), _flag(outcome, pair.point, pair.control)
+                write([*levels, *about, pair.factor, m, *(one[k] for k in DIFFERENCE), *after])
     document.end()
+
+
+def _flag(outcome: Outcome, *points: int) -> str:
+    """Whether the window of one of these points is too short; empty where that is not known of all."""
+    if any(map(outcome.short, points)):
+        return "true"
+    return "false" if all(k in outcome.warmups for k in points) else ""
 
 
 def _described(path: Path, outcome: Outcome) -> columns.Columns:

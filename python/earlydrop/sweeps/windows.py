@@ -74,6 +74,12 @@ def examined(planned: Plan) -> tuple[list[int], int]:
     return _spread(planned.sweep, min(points, extra // each)), each
 
 
+def runs_again(planned: Plan) -> int:
+    """The number of runs that are made again to examine windows."""
+    points, each = examined(planned)
+    return sum(min(each, int(planned.counts[k])) for k in points)
+
+
 def _spread(sweep: Sweep, count: int) -> list[int]:
     """So many points, the first and the last among them; of a grid such that all levels are there, equally often."""
     points = len(sweep.points)

@@ -60,6 +60,8 @@ class Group:
     counts: Counter[Found] = field(default_factory=Counter)
     ends: dict[Found, tuple[tuple[Finding, str], tuple[Finding, str]]] = field(default_factory=dict)
     """For each kind of finding the smallest and the largest difference, and where these are."""
+    left_out: int = 0
+    """Number of points that are not judged."""
 
     def add(self, one: Finding, where: str) -> None:
         """Add the finding at a point."""
@@ -70,6 +72,11 @@ class Group:
         if one.size > high[0].size:
             high = one, where
         self.ends[one.found] = low, high
+
+    @property
+    def points(self) -> int:
+        """The number of points, also of those that are not judged."""
+        return self.counts.total() + self.left_out
 
     @property
     def size(self) -> float:
@@ -160,8 +167,8 @@ def sentences(outcome: Outcome) -> list[str]:
         return _range(outcome)
     if sweep.most == 1:
         return ["One seed cannot tell a difference from chance: nothing is claimed. Run more seeds."]
-    tested = outcome.tests.tested
-    if not tested:
+    tested = outcome.tests.count
+    if not outcome.tests.tested:
         return ["No difference from the control has an interval, so nothing is claimed."]
     if len(outcome.pairs) > matrix_text.MANY:
         judged = [m for m in spoken(sweep) if m.better is not None]
@@ -223,13 +230,20 @@ def _groups(outcome: Outcome, factor: str) -> Iterator[tuple[Quantity, dict[str,
     left_out = outcome.short_pairs
     statements = (len(outcome.pairs) - len(left_out)) * len(judged)
     found: dict[str, dict[str, Group]] = {m.id: {} for m in judged}
+    unjudged: Counter[tuple[str, str]] = Counter()
     for (pair, name, difference), (holm, _) in zip(outcome.differences, outcome.corrected, strict=True):
-        if pair.factor != factor or name not in found or (pair.factor, pair.point) in left_out:
+        if pair.factor != factor or name not in found:
             continue
         levels = sweep.points[pair.point].levels
+        if (pair.factor, pair.point) in left_out:
+            unjudged[name, _level(outcome, factor, levels[at].name)] += 1
+            continue
         where = sweep.called(sweep.points[pair.point], but=at)
         one = finding(difference, sweep.measure(name), holm, statements)
         found[name].setdefault(_level(outcome, factor, levels[at].name), Group()).add(one, where)
+    for (name, level), count in unjudged.items():
+        if level in found[name]:
+            found[name][level].left_out = count
     yield from ((m, found[m.id]) for m in judged)
 
 
@@ -252,41 +266,43 @@ def _alike(shown: list[tuple[str, Group]]) -> list[str]:
     parts = []
     for kind in ORDER:
         same = [(name, group) for name, group in shown if list(group.counts) == [kind]]
-        for count in sorted({group.counts[kind] for _, group in same}):
-            here = [(name, group) for name, group in same if group.counts[kind] == count]
+        for count, left_out in sorted({(group.counts[kind], group.left_out) for _, group in same}):
+            here = [one for one in same if (one[1].counts[kind], one[1].left_out) == (count, left_out)]
             where = f"at all {count:,} points" if count > 1 else "at one point"
+            if left_out:
+                where = f"at {count:,} of {count + left_out:,} points ({left_out:,} not judged)"
             named = listing(name for name, _ in here)
             if kind in ("equal", "none", "not judged"):
                 parts.append(f"{_plain(kind, here[0][1].some)} {where} with {named}")
                 continue
-            low = min(((*group.ends[kind][0], name) for name, group in here), key=lambda one: one[0].size)
-            high = max(((*group.ends[kind][1], name) for name, group in here), key=lambda one: one[0].size)
-            ends = [_end(one, at, name if len(here) > 1 else "") for one, at, name in dict.fromkeys((low, high))]
-            parts.append(f"{kind} {where} with {named}, by {' to '.join(ends)}")
+            ranges = [f"with {name}, by {_range_of(group, kind)}" for name, group in here]
+            parts.append(f"{kind} {where} {listing(ranges) if len(ranges) < 3 else '; '.join(ranges)}")
     return parts
 
 
 def _mixed(group: Group) -> str:
     """`less at 10 of 12 points, by ... to ..., perhaps less at 1, no difference found at 1`."""
     parts: list[str] = []
-    total = group.counts.total()
     for kind in (kind for kind in ORDER if kind in group.counts):
         count = group.counts[kind]
-        where = f"at {count:,}" + ("" if parts else f" of {total:,} points")
+        where = f"at {count:,}" + ("" if parts else f" of {group.points:,} points")
         if kind in ("less", "more"):
-            ends = [_end(one, at, "") for one, at in dict.fromkeys(group.ends[kind])]
-            parts.append(f"{kind} {where}, by {' to '.join(ends)}")
+            parts.append(f"{kind} {where}, by {_range_of(group, kind)}")
         else:
             parts.append(f"{_plain(kind, group.some)} {where}")
+    if group.left_out:
+        parts.append(f"not judged at {group.left_out:,}")
     return ", ".join(parts)
+
+
+def _range_of(group: Group, kind: Found) -> str:
+    """`8.0 ms (7.3 to 8.7) at 10 ms to 10 ms (9.3 to 10.7) at 30 ms`: the smallest and the largest difference."""
+    ends = dict.fromkeys(group.ends[kind])
+    return " to ".join(one.amount + (f" at {where}" if where else "") for one, where in ends)
 
 
 def _plain(kind: Found, some: Finding) -> str:
     return {"equal": f"equal ({within(some)})", "none": "no difference found"}.get(kind, kind)
-
-
-def _end(one: Finding, where: str, name: str) -> str:
-    return one.amount + (f" with {name}" if name else "") + (f" at {where}" if where else "")
 
 
 # ---- without a control ---------------------------------------------------------------------------------------------
