@@ -26,6 +26,9 @@ addEventListener("message", ({ data }: MessageEvent<{ theme?: unknown } | null>)
 });
 
 /** What the page's address asks for; `open` is left where its scenario is elsewhere. */
+/** A message of somebody else's file or link, no longer than people read. */
+const cut = (text: string): string => (text.length > 300 ? `${text.slice(0, 200)}...${text.slice(-90)}` : text);
+
 async function opened(laboratory: Laboratory): Promise<Asked> {
   try {
     const found = await asked(location.hash);
@@ -40,7 +43,7 @@ async function opened(laboratory: Laboratory): Promise<Asked> {
     if (strange.length) throw new Error(`There is no discipline called ${strange.join(", ")}.`);
     return found;
   } catch (error) {
-    announce(`${(error as Error).message.replace(/\.?$/, ".")} The page starts with its own setup.`, true);
+    announce(`${cut((error as Error).message).replace(/\.?$/, ".")} The page starts with its own setup.`, true);
     return { setup: structuredClone(OPENING), at: 0, fresh: true, embed: false, view: "play", open: "" };
   }
 }
