@@ -158,7 +158,7 @@ export function field(one: {
   });
   const made = el(
     "div",
-    { class: "field" },
+    { class: "text-field" },
     el("label", { for: at }, one.label),
     input,
     one.help ? el("div", { class: "tip", id: `${at}-help` }, one.help) : null,
