@@ -27,6 +27,7 @@ def break_(
     out: str | PathLike[str] | None = None,
     trust: bool = False,
     workers: int | None = None,
+    cluster: str | None = None,
     progress: bool = True,
 ) -> Found:
     """Search scenarios in which a discipline does much worse than others, confirm them, and make them small.
@@ -49,6 +50,7 @@ def break_(
         out: a folder for the scenarios, figures and all that was tried.
         trust: let the space load code that it names as a discipline. It has the rights of this program.
         workers: threads; all cores if None. They change no result.
+        cluster: workers of a Dask cluster instead, as `--cluster` has them.
         progress: whether a bar is shown.
 
     Raises:
@@ -65,7 +67,7 @@ def break_(
         output.check(Path(out), "break")
     with trusting(trust):
         asked = breaking.problem(Path(space), aqm, against, breaking.objective(texts), tcp=tcp)
-        executor = sweeps.Threads(None, workers)
+        executor: sweeps.Executor = sweeps.Cluster(None, cluster) if cluster else sweeps.Threads(None, workers)
         try:
             made = breaking.Runs(asked, Store(Memory()) if store is None else open_store(store), executor)
             with Progress(quiet=not progress) as bar:

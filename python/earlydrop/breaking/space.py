@@ -201,7 +201,7 @@ def read(path: Path) -> Space:
     try:
         document = foreign.from_toml(path)
     except OSError as error:
-        raise SpaceError(f"{path}: {error.strerror}") from error
+        raise SpaceError(f"{path}: {error.strerror}; allowed the file of a space, home, mobile") from error
     except ValueError as error:
         raise SpaceError(f"{path}: is not TOML: {error}") from error
     return space(registry.pinned(document, str(path.parent), str(path)), str(path))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from .. import terminal
 from .checks import check_count, check_out, check_workers
 from .exits import DONE
 from .failures import goes_on_from
@@ -54,26 +54,27 @@ def break_(
     json: Json = False,
 ) -> int:
     """Search scenarios in which a discipline does much worse than others, confirm them, and make them small."""
-    from .. import breaking, output, sweeps
+    from ..api_break import break_ as attack
     from ..breaking import written
-    from ..store import Store
-    from ..store.files import Memory
 
     check_workers(workers)
     check_count("--runs", runs)
     check_out(out, "break")
-    asked = breaking.problem(space, aqm, against, breaking.objective(objective), tcp=tcp)
-    kept = Store(Memory()) if store is None else sweeps.open_store(store)
-    executor: sweeps.Executor = sweeps.Cluster(None, cluster) if cluster else sweeps.Threads(None, workers)
-    try:
-        with goes_on_from(kept.url), terminal.Progress() as progress:
-            made = breaking.Runs(asked, kept, executor)
-            found = breaking.attack(asked, made, budget=runs, seed=seed, progress=progress)
-    finally:
-        executor.close()
-    if out is not None:
-        with output.folder(out, {"kind": "break", "version": version()}) as folder:
-            written.write(folder, found, version())
+    # Without a store nothing is kept of an interrupted search.
+    with goes_on_from(store) if store else contextlib.nullcontext():
+        found = attack(
+            space,
+            aqm,
+            against,
+            objective=objective,
+            tcp=tcp,
+            runs=runs,
+            seed=seed,
+            store=store,
+            out=out,
+            workers=workers,
+            cluster=cluster,
+        )
     if json:
         print_json(found.document(version()))
         return DONE
