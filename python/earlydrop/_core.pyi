@@ -340,6 +340,9 @@ def replay_link(
 ) -> dict[str, bytes]:
     """What becomes of recorded arrivals at the simulator's port; all columns are little-endian numbers."""
 
+def capture_link(records: Sequence[tuple[str, dict[str, bytes]]], file: IO[bytes]) -> int:
+    """Writes the recorded packets of a link's queues as pcapng; how many there are."""
+
 @final
 class Child:
     """A command behind a link."""

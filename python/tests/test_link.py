@@ -922,7 +922,20 @@ class TestInNamespaces:
         assert made["json"] == {"columns", "manifest", "result", "scenario"}
         assert made["parquet"] == {"flows", "log", "queues", "series"}
         others = {path.name for path in out.iterdir() if path.suffix[1:] not in made}
-        assert others == {"result.pdf", "result.png", "result.txt"}
+        assert others == {"packets.pcapng", "result.pdf", "result.png", "result.txt"}
+        fields = ["frame.interface_name", "frame.time_epoch", "frame.len", "udp.dstport", "frame.comment", "data.len"]
+        command = [peer("tshark"), "-r", out / "packets.pcapng", "-Y", "udp", "-T", "fields"]
+        read = subprocess.run(
+            [*command, *(word for field in fields for word in ("-e", field))],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        packets = [line.split("\t") for line in read.stdout.splitlines()]
+        of_udp = log.filter((polars.col("size") == 1028) & (polars.col("fate") > 0)).sort("settled_s")
+        assert [round(1e9 * float(packet[1])) for packet in packets] == [
+            round(1e9 * time) for time in of_udp["settled_s"]
+        ]
+        assert {(packet[0], *packet[2:4], packet[5]) for packet in packets} == {("bottleneck", "1028", "9", "")}
+        assert sum(packet[4].startswith("dropped: ") for packet in packets) == len(dropped)
 
     @pytest.mark.parametrize("control", ["reno", "cubic"])
     def test_the_rate_is_kept(self, control: str) -> None:

@@ -3,7 +3,7 @@
 use crate::Input;
 use earlydrop_aqm::header::MOST_BLOCKS;
 use earlydrop_aqm::Ecn;
-use earlydrop_link::header::{clear_dscp, set_ce, Fragments, Header};
+use earlydrop_link::header::{clear_dscp, set_ce, without_payload, Fragments, Header};
 
 pub fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
@@ -46,6 +46,7 @@ pub fn examine(bytes: &[u8], fragments: &mut Fragments) {
     assert_eq!(endpoints.protocol, header.endpoints.protocol);
     let packet = header.packet(bytes.len() as u32, endpoints.key());
     assert!(packet.initial_ttl >= packet.ttl && packet.class < 8);
+    assert!(bytes.starts_with(without_payload(bytes)));
     let seen = header.for_queue(bytes);
     assert!(seen.dscp < 64 && seen.tcp.is_none_or(|tcp| tcp.sacked().len() <= MOST_BLOCKS));
     let mut washed = bytes.to_vec();

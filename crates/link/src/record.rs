@@ -5,6 +5,7 @@ use earlydrop_aqm::{Header, Packet, Time};
 use earlydrop_net::port::Observer;
 use earlydrop_net::record::{Arrivals, Fate};
 
+use crate::header::without_payload;
 use crate::one_way::{OneWay, OneWayObserver};
 
 /// Arrivals in order, with their fates.
@@ -16,6 +17,27 @@ pub struct Record {
     pub arrivals: Arrivals,
     /// The fate of each arrival.
     pub fates: Vec<Fate>,
+    /// What was kept of each packet, if that was asked for.
+    pub kept: Option<Kept>,
+}
+
+/// The first bytes of packets, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// All bytes.
+    pub bytes: Vec<u8>,
+    /// How many are of each packet.
+    pub lengths: Vec<u8>,
+}
+
+impl Kept {
+    /// Keeps the headers of a packet, 255 bytes at most.
+    pub fn add(&mut self, packet: &[u8]) {
+        let headers = without_payload(packet);
+        let length = headers.len().min(usize::from(u8::MAX));
+        self.bytes.extend_from_slice(&headers[..length]);
+        self.lengths.push(length as u8);
+    }
 }
 
 impl Record {

@@ -74,6 +74,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_class::<link::PyLink>()?;
         module.add_class::<link::Child>()?;
         module.add_function(wrap_pyfunction!(link::record::replay_link, module)?)?;
+        module.add_function(wrap_pyfunction!(link::capture::capture_link, module)?)?;
         module.add_function(wrap_pyfunction!(link::sweep_links, module)?)?;
         module.add_function(wrap_pyfunction!(link::forwards_ipv6, module)?)?;
         module.add_function(wrap_pyfunction!(link::has_tun, module)?)?;

@@ -63,7 +63,7 @@ impl Outcome {
 }
 
 /// A binary stream of Python's. What it raises comes out of [`io::Error`] again.
-struct Stream<'py>(Bound<'py, PyAny>);
+pub struct Stream<'py>(pub Bound<'py, PyAny>);
 
 impl Write for Stream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -73,7 +73,7 @@ def link(
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[
         bool,
-        Parameter(negative="", help="With --out: record every arrival and its outcome in log.parquet."),
+        Parameter(negative="", help="With --out: record every arrival and its outcome in log.parquet, its headers in packets.pcapng."),
     ] = False,
     verify: Annotated[
         bool, Parameter(negative="", help="Replay every arrival in the simulator and compare the decisions.")
@@ -111,6 +111,7 @@ def link(
         "nat": nat,
         "real_time": realtime,
         "record": links.MOST_RECORDED if log or verify else 0,
+        "keep_headers": log,
     }
     own = {"queue": queue, "reverse_queue": reverse_queue}
     given = of_links.given(parts) | {name: value for name, value in own.items() if value is not None}
@@ -221,6 +222,7 @@ def _link_results(
         result_text.write_run(folder, document, result.scenario)
         if log:
             links.write_log(folder / "log.parquet", running.records)
+            links.write_capture(folder / "packets.pcapng", running.records)
 
     if out is not None:
         with output.rescued(write), output.folder(out, {"kind": "link", "version": version()}) as folder:

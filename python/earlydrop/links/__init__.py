@@ -20,7 +20,7 @@ from .planning import (
     queue_settings,
     seconds,
 )
-from .records import FATES, MOST_RECORDED, Replay, log, replay, write_log
+from .records import FATES, MOST_RECORDED, Replay, log, replay, write_capture, write_log
 from .resolver import Names, names
 from .running import DRAIN, RING, Command, Link, Running, User, require_linux, signals, supervise
 
@@ -54,5 +54,6 @@ __all__ = [
     "seconds",
     "signals",
     "supervise",
+    "write_capture",
     "write_log",
 ]

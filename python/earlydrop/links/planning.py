@@ -85,6 +85,8 @@ class Plan:
     series: float | None = SERIES
     record: int = 0
     """Arrivals of each direction to record with their outcomes."""
+    keep_headers: bool = False
+    """Keep the headers of recorded packets, for a capture."""
 
     def __post_init__(self) -> None:
         if not MTU[0] <= self.mtu <= MTU[1]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MOST_RECORDED = 20_000_000
-"""Arrivals of each direction that a log can hold; about 70 B of memory each, 170 B with headers."""
+"""Arrivals of each direction that a log can hold; about 70 B of memory each, 170 B where the queue reads headers, 60 B more for a capture."""
 
 FATES = ("queued", "departed", "early drop", "forced drop", "overflow drop")
 """What the codes of a log's column `fate` mean."""
@@ -50,6 +50,8 @@ HEADERS = {
     "sack": "(8,)<u4",
 }
 """Columns of headers, for queues that read them, such as CAKE."""
+KEPT = {"kept": "u1", "kept_bytes": "u1"}
+"""The kept bytes of all packets, and how many are of each; not in a table."""
 SETTLED = ("fate", "settled_s", "ecn_out", "arrived_s")
 """Columns with what the queue and the link made of an arrival; the others describe the arrival."""
 
@@ -58,7 +60,7 @@ def arrays(columns: Mapping[str, bytes]) -> dict[str, np.ndarray[Any, Any]]:
     """The columns that the engine hands over, as arrays."""
     import numpy as np
 
-    kinds = COLUMNS | HEADERS
+    kinds = COLUMNS | HEADERS | KEPT
     return {name: np.frombuffer(column, dtype=kinds[name]) for name, column in columns.items()}
 
 
@@ -67,7 +69,7 @@ def log(records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> polars.Dat
     import polars
 
     tables = [
-        polars.DataFrame(dict(columns)).insert_column(0, polars.lit(queue).alias("queue"))
+        polars.DataFrame({name: one for name, one in columns.items() if name not in KEPT}).insert_column(0, polars.lit(queue).alias("queue"))
         for queue, columns in records.items()
     ]
     return polars.concat(tables, how="diagonal") if tables else polars.DataFrame()
@@ -80,6 +82,13 @@ def write_log(path: Path, records: Mapping[str, Mapping[str, np.ndarray[Any, Any
     frame = log(records)
     with disk.open_binary(path) as file:
         frame.write_parquet(file, metadata=columns.metadata(columns.of(frame.columns, "log")))
+
+
+def write_capture(path: Path, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> None:
+    """Write the packets that left the queues, and those that were dropped, as pcapng, with what was kept of each."""
+    with disk.open_binary(path) as file:
+        columns = [(name, {key: column.tobytes() for key, column in one.items()}) for name, one in records.items()]
+        _core.capture_link(columns, file)
 
 
 def _fate(columns: Mapping[str, np.ndarray[Any, Any]], at: int) -> str:
@@ -122,7 +131,7 @@ def replay(
             plan.seed,
             name != plan.queue,
             float(last) + 1e-9,
-            {key: column.tobytes() for key, column in columns.items() if key not in SETTLED},
+            {key: column.tobytes() for key, column in columns.items() if key not in (*SETTLED, *KEPT)},
             plan.delays[name != plan.queue],
             list(changes),
         )

@@ -171,6 +171,7 @@ class Running:
                 plan.real_time,
                 plan.series,
                 plan.record,
+                plan.keep_headers,
                 ends,
             )
         except OSError as error:

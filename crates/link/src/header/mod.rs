@@ -211,6 +211,26 @@ fn ports(protocol: u8, fragment: Option<Fragment>, payload: &[u8]) -> (u16, u16)
     }
 }
 
+/// The IP header with its extensions, and of what follows the TCP header or eight bytes, which is all of UDP's and the
+/// beginning of others: nothing of what a program sends by TCP or UDP. `packet` is what [`Header::read`] has accepted.
+pub fn without_payload(packet: &[u8]) -> &[u8] {
+    const USUAL: usize = 8;
+    let Ok((ip, _)) = LaxIpSlice::from_slice(packet) else { return &[] };
+    let inside = ip.payload();
+    let fragment = match &ip {
+        LaxIpSlice::Ipv4(ip) => ip.header().is_fragmenting_payload() && ip.header().fragments_offset().value() > 0,
+        LaxIpSlice::Ipv6(ip) => fragment(ip.extensions()).is_some_and(|part| !part.first),
+    };
+    let behind = match inside.payload.get(12) {
+        _ if fragment => 0,
+        Some(offset) if inside.ip_number == TCP => usize::from(offset >> 4) * 4,
+        _ => USUAL,
+    };
+    // The payload is a part of the packet.
+    let before = inside.payload.as_ptr() as usize - packet.as_ptr() as usize;
+    &packet[..(before + behind).min(packet.len())]
+}
+
 /// Sets CE in a packet that [`Header::read`] has accepted.
 pub fn set_ce(packet: &mut [u8]) {
     change_traffic_class(packet, |class| class | 0b11);

@@ -297,3 +297,24 @@ fn a_fragment_header_behind_other_extensions_is_found() {
     assert_eq!(header.fragment, Some(Fragment { id: 0x0102, first: true, more: true }));
     assert_eq!(header.endpoints.ports, (80, 256));
 }
+
+#[test]
+fn a_capture_keeps_headers_and_no_data() {
+    let udp = udp4(&[9; 100]);
+    assert_eq!(without_payload(&udp), &udp[..28]);
+    let tcp = tcp6();
+    assert_eq!(without_payload(&tcp), &tcp[..60]);
+    let mut bytes = Vec::new();
+    let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 61).tcp(80, 5000, 1, 1000);
+    let builder = builder.options_raw(&[1; 12]).expect("options");
+    builder.write(&mut bytes, &[7; 40]).expect("a packet");
+    assert_eq!(without_payload(&bytes), &bytes[..52]);
+    // A TCP header that says it is longer than the packet; the second fragment of a datagram.
+    let mut long = bytes[..52].to_vec();
+    long[2..4].copy_from_slice(&52_u16.to_be_bytes());
+    long[32] = 0xf0;
+    assert_eq!(without_payload(&long), &long[..]);
+    let mut second = udp;
+    second[6..8].copy_from_slice(&4_u16.to_be_bytes());
+    assert_eq!(without_payload(&second), &second[..20]);
+}

@@ -17,7 +17,7 @@ use crate::burst::{self, Burst};
 use crate::flows::Flows;
 use crate::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
 use crate::one_way::{Change, Delivery, OneWay, OneWayObserver};
-use crate::record::Record;
+use crate::record::{Kept, Record};
 use crate::trust::{DeviceLosses, Signs};
 
 /// Up to this many due deliveries are written one at a time; more are written as a burst.
@@ -171,7 +171,8 @@ pub(super) struct Forwarder {
 impl Forwarder {
     pub(super) fn new(direction: Direction, settings: &Settings) -> Forwarder {
         let way = OneWay::new(direction.spec);
-        let record = Record { reads_headers: way.port().reads_headers(), ..Record::default() };
+        let kept = settings.keep_headers.then(Kept::default);
+        let record = Record { reads_headers: way.port().reads_headers(), kept, ..Record::default() };
         Forwarder {
             from: direction.from,
             way,
@@ -238,7 +239,12 @@ impl Forwarder {
         ledger.arriving = self.way.port().reads_headers().then(|| header.for_queue(bytes));
         let (seen, max_record) = (ledger.arriving, ledger.max_record);
         let record = ledger.record.as_mut().filter(|record| record.fates.len() < max_record);
-        let number = record.map(|record| record.arrived(packet, seen, now) as u32);
+        let number = record.map(|record| {
+            if let Some(kept) = &mut record.kept {
+                kept.add(bytes);
+            }
+            record.arrived(packet, seen, now) as u32
+        });
         ledger.store(tag, bytes);
         let slot = &mut ledger.slots[tag as usize];
         (slot.flow, slot.number, slot.ecn, slot.class) = (flow, number, header.ecn, packet.class);

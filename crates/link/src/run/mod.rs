@@ -50,6 +50,8 @@ pub struct Settings {
     pub series: Option<f64>,
     /// Arrivals of each direction to record with their fates.
     pub record: usize,
+    /// Whether to keep the headers of what is recorded.
+    pub keep_headers: bool,
 }
 
 /// One direction of a link.

@@ -3,6 +3,7 @@
 
 mod descriptor;
 pub mod document;
+pub mod capture;
 pub mod record;
 
 use std::os::unix::process::ExitStatusExt;
@@ -167,7 +168,7 @@ impl PyLink {
     /// or devices to join, instead of a new namespace behind the link. `nat`: commands there reach what this machine
     /// reaches; `resolv_conf`: text of their `/etc/resolv.conf`. `real_time`: None where it is allowed.
     #[staticmethod]
-    #[pyo3(signature = (scenario, queue, seed, delays, mtu, ring, sysctls, nat, resolv_conf, real_time, series, record, ends=None))]
+    #[pyo3(signature = (scenario, queue, seed, delays, mtu, ring, sysctls, nat, resolv_conf, real_time, series, record, keep_headers, ends=None))]
     #[allow(clippy::too_many_arguments)]
     fn open(
         py: Python<'_>,
@@ -183,6 +184,7 @@ impl PyLink {
         real_time: Option<bool>,
         series: Option<f64>,
         record: usize,
+        keep_headers: bool,
         ends: Option<(String, String)>,
     ) -> PyResult<Self> {
         let real_time = match real_time {
@@ -200,7 +202,7 @@ impl PyLink {
         };
         let (there, back) = (spec(there, delays.0), spec(back, delays.1));
         let set_up = SetUp { mtu, ring, sysctls, nat, resolv_conf };
-        let settings = Settings { real_time, series, record };
+        let settings = Settings { real_time, series, record, keep_headers };
         let graph = scenario.checked.topology.graph(seed).into_owned().drawn(seed);
         let ports = scenario.checked.ports(&graph);
         let link = link_called(queue, &graph, &ports).map_err(crate::errors::raise)?;

@@ -71,6 +71,10 @@ pub fn columns<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyD
     if record.reads_headers {
         headers(py, &all, &record.arrivals.headers)?;
     }
+    if let Some(kept) = &record.kept {
+        all.set_item("kept", PyBytes::new(py, &kept.bytes))?;
+        all.set_item("kept_bytes", PyBytes::new(py, &kept.lengths))?;
+    }
     fates(py, &all, &record.fates)?;
     Ok(all)
 }
@@ -99,7 +103,7 @@ fn bits(tcp: &TcpHeader) -> u8 {
 }
 
 /// The column `name`, if there is one; its values have `N` bytes each, little-endian.
-fn given<T, const N: usize>(
+pub(super) fn given<T, const N: usize>(
     columns: &Bound<'_, PyDict>,
     name: &str,
     of: impl Fn([u8; N]) -> T,
@@ -111,7 +115,7 @@ fn given<T, const N: usize>(
 }
 
 /// The column `name`, of `count` values.
-fn wanted<T, const N: usize>(
+pub(super) fn wanted<T, const N: usize>(
     columns: &Bound<'_, PyDict>,
     name: &str,
     count: usize,

@@ -4,7 +4,11 @@ use super::document::Doc;
 use super::error::{quoted, ScenarioError};
 use super::nesting::MAX_DEPTH;
 
-/// Changes `doc` at each path: dotted keys, and numbers for list items (`traffic.0.count`).
+/// Most items of a list that a message names.
+const MOST_SHOWN: usize = 20;
+
+/// Changes `doc` at each path: dotted keys, and for list items their numbers from 0 (`traffic.0.count`), or a name that
+/// one of them has (`traffic.web.count`).
 ///
 /// A value is read as TOML (`40`, `true`, `["1 ms", "2 ms"]`), else it is a text (`red`, `20 ms`). Tables that are
 /// missing on the path are created; list items are not.
@@ -49,10 +53,10 @@ fn step<'a>(place: &'a mut Doc, key: &str, before: &[&str]) -> Result<&'a mut Do
     let here = || before.join(".");
     let (entries, at) = match place {
         Doc::Array(items) => {
-            let length = items.len();
-            return key.parse().ok().and_then(|i: usize| items.get_mut(i)).ok_or_else(|| {
-                ScenarioError::new(here(), format!("has no item {}", quoted(key))).allowed(positions(length))
-            });
+            let position = key.parse().ok().filter(|&i: &usize| i < items.len()).or_else(|| only_one_called(items, key));
+            let missing = || ScenarioError::new(here(), format!("has no item {}", quoted(key))).allowed(positions(items));
+            let position = position.ok_or_else(missing)?;
+            return Ok(&mut items[position]);
         }
         Doc::Table(entries) => {
             let at = entries.iter().position(|(name, _)| name == key);
@@ -70,12 +74,29 @@ fn step<'a>(place: &'a mut Doc, key: &str, before: &[&str]) -> Result<&'a mut Do
     Ok(&mut entries[at].1)
 }
 
-fn positions(length: usize) -> String {
-    match length {
-        0 => "nothing: the list is empty".to_string(),
-        1 => "0: the list has one item".to_string(),
-        _ => format!("0..{}", length - 1),
+/// The name of an item of a list, if it has one.
+fn name(item: &Doc) -> Option<&str> {
+    let Doc::Table(entries) = item else { return None };
+    entries.iter().find_map(|(key, value)| match value {
+        Doc::String(name) if key == "name" => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+/// The position of the one item of that name.
+fn only_one_called(items: &[Doc], wanted: &str) -> Option<usize> {
+    let mut called = items.iter().enumerate().filter(|(_, item)| name(item) == Some(wanted)).map(|(at, _)| at);
+    called.next().filter(|_| called.next().is_none())
+}
+
+fn positions(items: &[Doc]) -> String {
+    if items.is_empty() {
+        return "nothing: the list is empty".to_string();
     }
+    let named = |(at, item)| name(item).map_or(format!("{at}"), |name| format!("{at} ({name})"));
+    let shown: Vec<String> = items.iter().enumerate().map(named).take(MOST_SHOWN).collect();
+    let more = if items.len() > MOST_SHOWN { format!(", ... {}", items.len() - 1) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 #[cfg(test)]
@@ -114,6 +135,11 @@ mod tests {
         assert_eq!(changed("", "queue.bottleneck.aqm", "red"), Ok(toml("queue.bottleneck.aqm = 'red'")));
         assert_eq!(changed("t = [{ n = 1 }]", "t.0.n", "2"), Ok(toml("t = [{ n = 2 }]")));
         assert_eq!(changed("t = [{}]", "t.0.n", "2"), Ok(toml("t = [{ n = 2 }]")));
+        let two = "t = [{ name = 'a' }, { name = 'b' }]";
+        assert_eq!(changed(two, "t.b.n", "2"), Ok(toml("t = [{ name = 'a' }, { name = 'b', n = 2 }]")));
+        let error = changed(two, "t.c.n", "2").expect_err("no item of that name");
+        assert!(error.to_string().contains("allowed 0 (a), 1 (b)"), "{error}");
+        changed("t = [{ name = 'a' }, { name = 'a' }]", "t.a.n", "2").expect_err("two of one name");
         for (path, start) in
             [("t.1.n", "t: has no item \"1\""), ("t.x", "t: has no item \"x\""), ("a.b.c", "a: is 1, which")]
         {
