@@ -31,22 +31,20 @@ STEP_AT, END = 20, 40
 
 INDEX = """# The disciplines
 
-Every discipline of the catalogue, by family. `earlydrop show NAME` prints the same; these pages are made from the
-declarations in `crates/aqm/src/NAME.rs` (`make pages`). What Linux, ns-2 and ns-3 call them, and what is left out:
-[queues of other programs](../coming-from.md#queues-of-linux-ns-2-and-ns-3).
+Every discipline of the catalogue, by family, as `earlydrop show NAME` prints it. What Linux, ns-2 and ns-3 call them,
+and what is left out: [queues of other programs](../coming-from.md#queues-of-linux-ns-2-and-ns-3).
 
 The pictures show the drop probability over the averaged queue, where a discipline has such a curve, and a step
 response: 10 TCP Reno flows share a link of 10 Mbit/s (round trip 40 ms without queue, packets of 1000 B and 40 B of
-headers, buffer 120 packets, defaults of the discipline), and after 20 s 40 more join at once. Settings are not tuned to
-that link: a discipline made for other rates shows so.
+headers, buffer 120 packets, defaults of the discipline), and after 20 s 40 more join at once.
 """
 
 
 LEFT_OUT = """## Proposals that are here, and that are not
 
 A scheme that others compare with is here if code of its authors, or of the simulator that it is compared in, says every
-rule, and if it needs nothing of the senders that these do not have. The rows are proposals since 2016, and schemes that
-the papers cite and that no text at hand defines well enough:
+rule, and if it needs nothing more of senders. The rows are proposals since 2016, and schemes that the papers cite and
+that no text at hand defines well enough:
 
 [data/proposals.csv](../data/proposals.csv)
 
@@ -199,7 +197,7 @@ def parent_page() -> str:
     found = json.loads(_core.parents())
     lines = [PARENTS + found["doc"].strip(), "", "### Parameters", ""]
     for entry in found["parents"]:
-        lines += [f"`{entry['name']}`: {entry['title']}, {entry['year']}. {entry['summary']}.", ""]
+        lines += [f"`{entry['name']}`: {entry['title']}, {entry['year']}.", ""]
         lines += [*_parameter_rows(entry["parameters"]), ""]
     lines += ["Code: `crates/aqm/src/parents`.", ""]
     return "\n".join(lines)
@@ -216,7 +214,7 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
     lines = [
         f"# {title}",
         "",
-        f"`{name}`, {entry['family']}, {entry['year']}. {entry['summary']}.",
+        f"`{name}`, {entry['family']}, {entry['year']}.",
         "",
         f"[![{title}: {what}](images/{name}.png)](README.md)",
         "",
