@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "validation.md"
 # Shorter files tell little: a line is several per cent of them.
 SHORTEST = 20
-LEAST = 10
+LEAST = 5
 
 NOT_COUNTED = ("crates/python/", "crates/link/", "crates/web/")
 
