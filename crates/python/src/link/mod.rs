@@ -1,9 +1,9 @@
 //! Real links: a checked scenario's bottleneck between network namespaces. Documents are in `document`, records and
 //! their replay in `record`.
 
+pub mod capture;
 mod descriptor;
 pub mod document;
-pub mod capture;
 pub mod record;
 
 use std::os::unix::process::ExitStatusExt;

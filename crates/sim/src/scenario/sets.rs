@@ -53,8 +53,10 @@ fn step<'a>(place: &'a mut Doc, key: &str, before: &[&str]) -> Result<&'a mut Do
     let here = || before.join(".");
     let (entries, at) = match place {
         Doc::Array(items) => {
-            let position = key.parse().ok().filter(|&i: &usize| i < items.len()).or_else(|| only_one_called(items, key));
-            let missing = || ScenarioError::new(here(), format!("has no item {}", quoted(key))).allowed(positions(items));
+            let position =
+                key.parse().ok().filter(|&i: &usize| i < items.len()).or_else(|| only_one_called(items, key));
+            let missing =
+                || ScenarioError::new(here(), format!("has no item {}", quoted(key))).allowed(positions(items));
             let position = position.ok_or_else(missing)?;
             return Ok(&mut items[position]);
         }

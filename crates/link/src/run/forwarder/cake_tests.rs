@@ -37,7 +37,10 @@ fn forwarder(words: Words<'_>) -> Forwarder {
     let from = std::fs::File::open("/dev/null").expect("a file").into();
     let queue = cake(words).queue(LIMIT, true, random());
     let spec = OneWaySpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: None };
-    Forwarder::new(Direction { from, spec }, &Settings { real_time: RealTime::Off, series: None, record: usize::MAX, keep_headers: false })
+    Forwarder::new(
+        Direction { from, spec },
+        &Settings { real_time: RealTime::Off, series: None, record: usize::MAX, keep_headers: false },
+    )
 }
 
 /// A packet from host `from`, an IPv6 one for every third, to host `to`; `ports` tell flows apart.

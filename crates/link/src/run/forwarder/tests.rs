@@ -16,7 +16,10 @@ fn long_line() -> Forwarder {
     let queue = Box::new(Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "q"))));
     let from = std::fs::File::open("/dev/null").expect("a file").into();
     let spec = OneWaySpec { queue, rate_bps: 1e12, delay_s: 0.5, medium: None };
-    Forwarder::new(Direction { from, spec }, &Settings { real_time: RealTime::Off, series: None, record: 0, keep_headers: false })
+    Forwarder::new(
+        Direction { from, spec },
+        &Settings { real_time: RealTime::Off, series: None, record: 0, keep_headers: false },
+    )
 }
 
 fn packet(length: u16) -> Vec<u8> {
@@ -65,8 +68,10 @@ fn a_real_line_measures_bands() {
         (spec.build)(&Values::new(), &link, limit).expect("builds").queue(limit, false, Generator::stream(1, "q"));
     let from = std::fs::File::open("/dev/null").expect("a file").into();
     let spec = OneWaySpec { queue, rate_bps: 8e6, delay_s: 0.0, medium: None };
-    let mut line =
-        Forwarder::new(Direction { from, spec }, &Settings { real_time: RealTime::Off, series: None, record: 0, keep_headers: false });
+    let mut line = Forwarder::new(
+        Direction { from, spec },
+        &Settings { real_time: RealTime::Off, series: None, record: 0, keep_headers: false },
+    );
     let of = |dscp: u8| {
         let mut bytes = packet(1000);
         bytes[1] = dscp << 2;
