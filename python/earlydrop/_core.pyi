@@ -372,6 +372,7 @@ class Link:
         real_time: bool | None,
         series: float | None,
         record: int,
+        keep_headers: bool,
         ends: tuple[str, str] | None = None,
     ) -> Link:
         """Sets it up and starts it."""

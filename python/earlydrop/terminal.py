@@ -209,7 +209,7 @@ FOLDED = 24
 
 def paragraph(text: str, indent: str = "") -> str:
     """Text folded to the width of the terminal."""
-    return textwrap.fill(text, width(), initial_indent=indent, subsequent_indent=indent)
+    return textwrap.fill(text, width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def number(value: float | None, digits: int, scale: float = 1) -> str:

@@ -106,6 +106,14 @@ def test_a_plot_is_one_line(text: str, kind: str, x: str | None, by: str | None,
     assert (found.kind, found.x, found.by, found.panels) == (kind, x, by, in_)
 
 
+def test_figures_of_long_texts_have_short_names_of_their_own() -> None:
+    measures = [f"{what}_of_the_first_of_all_entries" for what in ("delay", "goodput")]
+    specs = [parse_plot(f"{' + '.join(measures)} vs flows by {by}", measures, FACTORS) for by in ("aqm", "delay")]
+    assert len({spec.slug for spec in specs}) == 2
+    assert all(len(spec.slug) <= 70 for spec in specs)
+    assert parse_plot("goodput vs flows by aqm", MEASURES, FACTORS).slug == "goodput-vs-flows-by-aqm"
+
+
 def test_levels_of_a_plot_are_chosen() -> None:
     found = parse_plot("goodput vs delay by aqm at flows=20", MEASURES, FACTORS)
     assert found.at == {"flows": 20}

@@ -85,8 +85,8 @@ def test_the_same_at_every_point_is_said_once() -> None:
     )
     assert first == (
         "Queueing delay against droptail: less at all 2 points with codel, by 12.00 ms (11.32 to 12.68) at "
-        "pairs = 4 to 20.00 ms (19.32 to 20.68) at pairs = 2 and with pie, by 8.00 ms (7.32 to 8.68) at pairs = 2 to "
-        "10.00 ms (9.32 to 10.68) at pairs = 4."
+        "pairs = 4, up to 20.00 ms (19.32 to 20.68) at pairs = 2 and with pie, by 8.00 ms (7.32 to 8.68) at pairs = 2, "
+        "up to 10.00 ms (9.32 to 10.68) at pairs = 4."
     )
     assert last == (
         "Brackets are 95 % intervals of the differences seed by seed, n = 10; what is claimed remains after Holm's "

@@ -44,6 +44,12 @@ def test_less_delay_at_equal_goodput() -> None:
     )
 
 
+def test_what_is_the_same_in_all_runs_needs_no_margin() -> None:
+    none = {"queue_delay": (0.0, 0.0), "goodput": (4.9, 0.0)}
+    said = words.sentences([("", made({"red": none, "pie": none, "codel": none}))])
+    assert said[0] == "Queueing delay against RED: equal (the same in all runs) with PIE and CoDel."
+
+
 def test_less_of_both_and_more_of_one() -> None:
     assert pair((18.0, 3.0), (4.6, 0.05)) == (
         "PIE has 12.0 ms (9.9 to 14.1) less queueing delay than RED and 0.300 Mbit/s (0.266 to 0.334) less goodput."
@@ -130,10 +136,10 @@ def test_over_round_trip_times() -> None:
     first = {name: MANY[name] for name in other}
     said = words.sentences([("20 ms", made(first)), ("100 ms", made(other))])
     assert said == [
-        "Queueing delay against RED: less at every RTT with CoDel, by 22.00 ms (21.32 to 22.68) at 20 ms to 22.00 ms "
-        "(21.32 to 22.68) at 100 ms; with PIE less at 20 ms, by 12.0 ms (9.9 to 14.1), no difference found at 100 ms.",
-        "Goodput against RED: less at every RTT with CoDel, by 0.200 Mbit/s (0.166 to 0.234) at 20 ms to 0.200 Mbit/s "
-        "(0.166 to 0.234) at 100 ms; with PIE equal (within 1 %) at 20 ms, no difference found at 100 ms.",
+        "Queueing delay against RED: less at every RTT with CoDel, by 22.00 ms (21.32 to 22.68) each;"
+        " with PIE less at 20 ms, by 12.0 ms (9.9 to 14.1), no difference found at 100 ms.",
+        "Goodput against RED: less at every RTT with CoDel, by 0.200 Mbit/s (0.166 to 0.234) each;"
+        " with PIE equal (within 1 %) at 20 ms, no difference found at 100 ms.",
         "Brackets are 95 % intervals of the differences seed by seed, n = 10; "
         "what is claimed remains after Holm's correction for 8 differences.",
     ]
@@ -144,8 +150,7 @@ def test_a_value_that_is_missing_at_one_round_trip_time_leaves_the_discipline_ou
     for aqm in ("codel", "droptail", "sfq"):
         results[1][1].values[aqm, "queue_delay"] = [None] * 10
     assert words.sentences(results)[0] == (
-        "Queueing delay against RED: less at every RTT with PIE, by 12.0 ms (9.9 to 14.1) at 20 ms to 12.0 ms (9.9 to "
-        "14.1) at 100 ms."
+        "Queueing delay against RED: less at every RTT with PIE, by 12.0 ms (9.9 to 14.1) each."
     )
 
 

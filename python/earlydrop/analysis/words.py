@@ -439,7 +439,7 @@ def in_words(shown: Sequence[tuple[str, Finding]]) -> list[str]:
         if not here:
             continue
         if kind in ("equal", "none", "not judged"):
-            head = {"equal": f"equal ({within(here[0][1])}) with", "none": "no difference found with"}
+            head = {"equal": f"equal ({within(*(one for _, one in here))}) with", "none": "no difference found with"}
             parts.append(f"{head.get(kind, 'not judged with')} {listing(title for title, _ in here)}")
         else:
             parts.append(f"{kind} with {listing(f'{title} by {f.amount}' for title, f in here)}")
@@ -465,7 +465,8 @@ def _over(shown: Sequence[tuple[str, Sequence[Finding]]], labels: Sequence[str])
             where = "at every RTT" if every else f"at {listing(labels[k] for k in places)}"
             named = f" with {listing(title for title, _ in members)}" if every else ""
             if kind in ("equal", "none", "not judged"):
-                texts = {"equal": f"equal ({within(members[0][1][places[0]])})", "none": "no difference found"}
+                some = [row[k] for _, row in members for k in places]
+                texts = {"equal": f"equal ({within(*some)})", "none": "no difference found"}
                 said.append(f"{texts.get(kind, 'not judged')} {where}{named}")
                 continue
             sized = sorted(
@@ -478,7 +479,9 @@ def _over(shown: Sequence[tuple[str, Sequence[Finding]]], labels: Sequence[str])
                 + (f" at {labels[k]}" if len(places) > 1 else "")
                 for _, title, k, f in ends
             ]
-            said.append(f"{kind} {where}{named}, by {' to '.join(of)}")
+            alike = len(ends) > 1 and ends[0][3].amount == ends[1][3].amount
+            by = f"{ends[0][3].amount} each" if alike else ", up to ".join(of)
+            said.append(f"{kind} {where}{named}, by {by}")
         head = "" if len(set(pattern)) == 1 else f"with {listing(title for title, _ in members)} "
         parts.append(head + ", ".join(said))
     return parts
@@ -495,8 +498,11 @@ def listing_points(points: Sequence[str]) -> str:
     return "; ".join(points) if any(", " in one for one in points) else listing(points)
 
 
-def within(one: Finding) -> str:
-    """The margin of a measure in words: `within 2 %`."""
+def within(one: Finding, *more: Finding) -> str:
+    """How equal findings of one measure are, in words: `within 2 %`, its margin, or the same in all runs."""
+    estimates = [each.difference.estimate for each in (one, *more)]
+    if not any(e.mean or e.half_width for e in estimates):
+        return "the same in all runs"
     margin, unit = one.quantity.margin, one.quantity.unit
     own = one.quantity.own_margin
     return f"within {margin}" + (f" {unit}" if own is not None and not own.relative and unit else "")

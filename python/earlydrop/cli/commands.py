@@ -7,7 +7,16 @@ import sys
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, Token, UnknownOptionError, convert
+from cyclopts import (
+    App,
+    CycloptsError,
+    MissingArgumentError,
+    Parameter,
+    Token,
+    UnknownOptionError,
+    UnusedCliTokensError,
+    convert,
+)
 
 from ..controls import raw
 from .exits import DONE
@@ -124,6 +133,9 @@ def _said(error: CycloptsError) -> str:
         if having:
             why = "makes one run and " if (command, option) == ("run", "--seeds") else ""
             return f"{option}: {command} {why}has no such option; {', '.join(having)} {'have' if having[1:] else 'has'}"
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        like = f", as in: {EXAMPLES[command][0]}" if command in EXAMPLES else ""
+        return f"{error.unused_tokens[0]}: is one argument too many for {command}{like}"
     return str(error)
 
 

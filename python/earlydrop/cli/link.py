@@ -73,7 +73,10 @@ def link(
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[
         bool,
-        Parameter(negative="", help="With --out: record every arrival and its outcome in log.parquet, its headers in packets.pcapng."),
+        Parameter(
+            negative="",
+            help="With --out: record every arrival and its outcome in log.parquet, its headers in packets.pcapng.",
+        ),
     ] = False,
     verify: Annotated[
         bool, Parameter(negative="", help="Replay every arrival in the simulator and compare the decisions.")

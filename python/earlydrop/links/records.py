@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 MOST_RECORDED = 20_000_000
-"""Arrivals of each direction that a log can hold; about 70 B of memory each, 170 B where the queue reads headers, 60 B more for a capture."""
+"""Arrivals of each direction that a log can hold; about 70 B of memory each, 170 B where the queue reads
+headers, and 60 B more for a capture."""
 
 FATES = ("queued", "departed", "early drop", "forced drop", "overflow drop")
 """What the codes of a log's column `fate` mean."""
@@ -69,7 +70,9 @@ def log(records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> polars.Dat
     import polars
 
     tables = [
-        polars.DataFrame({name: one for name, one in columns.items() if name not in KEPT}).insert_column(0, polars.lit(queue).alias("queue"))
+        polars.DataFrame({name: one for name, one in columns.items() if name not in KEPT}).insert_column(
+            0, polars.lit(queue).alias("queue")
+        )
         for queue, columns in records.items()
     ]
     return polars.concat(tables, how="diagonal") if tables else polars.DataFrame()

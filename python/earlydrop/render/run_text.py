@@ -47,7 +47,11 @@ def run_text(document: Mapping[str, Any]) -> str:
     goodputs = _goodputs(d)
     share = f" (per flow {min(goodputs):.4f} to {max(goodputs):.4f})" if goodputs else ""
     if len(d.get("traffic", [])) > 1:
-        lines += [_traffic_table(d["traffic"]), "", "all flows"]
+        lines += [_traffic_table(d["traffic"]), ""]
+    if calls := [entry for entry in d.get("traffic", []) if "frames_sent" in entry]:
+        lines += [_call_table(calls), ""]
+    if len(d.get("traffic", [])) > 1:
+        lines.append("all flows")
     lines += [
         f"goodput     {number(d['goodput_total_mbps'], 3)} Mbit/s{share}",
         f"throughput  {number(d['throughput_total_mbps'], 3)} Mbit/s",
@@ -85,7 +89,7 @@ def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:
     head = ["traffic", "kind", "flows", "goodput (Mbit/s)", "delay, one way (ms)", "jain"]
     body = [
         [
-            str(e["entry"]) if e["name"] is None else e["name"],
+            _called(e),
             e["kind"] if e["tcp"] is None else f"{e['kind']}, {e['tcp']}",
             str(e["flows"]),
             number(e["goodput_mbps"], 3),
@@ -95,3 +99,24 @@ def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:
         for e in entries
     ]
     return table(head, body, left=2)
+
+
+def _call_table(entries: Sequence[Mapping[str, Any]]) -> str:
+    """The frames of each entry with calls."""
+    head = ["call", "frames", "lost", "p99 of frame delay (ms)", "freezes", "frozen (s)"]
+    body = [
+        [
+            _called(e),
+            number(e["frames_sent"], 0),
+            number(e["frames_lost"], 0),
+            number(e["frame_delay_p99_ms"], 1),
+            number(e["freezes"], 0),
+            number(e["freeze_s"], 3),
+        ]
+        for e in entries
+    ]
+    return table(head, body, left=1)
+
+
+def _called(entry: Mapping[str, Any]) -> str:
+    return str(entry["entry"]) if entry["name"] is None else str(entry["name"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ FORM = (
     '"[box] MEASURE [+ MEASURE] [vs FACTOR or MEASURE] [by FACTOR] [in FACTOR] [at FACTOR=LEVEL]", '
     '"cdf delay by FACTOR", "time p, queue by FACTOR"'
 )
+
+
+LONGEST_SLUG = 60
+"""The most letters of a figure's text in its file name: a pack has names of at most 100."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +49,12 @@ class PlotSpec:
 
     @property
     def slug(self) -> str:
-        """The figure's file name, without a suffix."""
-        return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")[:100] or "figure"
+        """The figure's file name, without a suffix: the words of its text, and where these are cut a digest of all."""
+        words = re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-") or "figure"
+        if len(words) <= LONGEST_SLUG:
+            return words
+        digest = hashlib.sha256(self.text.encode()).hexdigest()
+        return f"{words[:LONGEST_SLUG].rstrip('-')}-{digest[:8]}"
 
 
 def parse_plot(

@@ -88,6 +88,10 @@ class Group:
         """Any of the findings."""
         return next(iter(self.ends.values()))[0][0]
 
+    def both(self, kind: Found) -> list[Finding]:
+        """The smallest and the largest difference of which this was found."""
+        return [one for one, _ in self.ends.get(kind, ())]
+
 
 NOTHING = "No queue formed {}, and nothing was dropped or marked: the disciplines had nothing to do {}."
 
@@ -273,7 +277,8 @@ def _alike(shown: list[tuple[str, Group]]) -> list[str]:
                 where = f"at {count:,} of {count + left_out:,} points ({left_out:,} not judged)"
             named = listing(name for name, _ in here)
             if kind in ("equal", "none", "not judged"):
-                parts.append(f"{_plain(kind, here[0][1].some)} {where} with {named}")
+                some = [one for _, group in here for one in group.both(kind)]
+                parts.append(f"{_plain(kind, some)} {where} with {named}")
                 continue
             ranges = [f"with {name}, by {_range_of(group, kind)}" for name, group in here]
             parts.append(f"{kind} {where} {listing(ranges) if len(ranges) < 3 else '; '.join(ranges)}")
@@ -289,20 +294,22 @@ def _mixed(group: Group) -> str:
         if kind in ("less", "more"):
             parts.append(f"{kind} {where}, by {_range_of(group, kind)}")
         else:
-            parts.append(f"{_plain(kind, group.some)} {where}")
+            parts.append(f"{_plain(kind, group.both(kind))} {where}")
     if group.left_out:
         parts.append(f"not judged at {group.left_out:,}")
     return ", ".join(parts)
 
 
 def _range_of(group: Group, kind: Found) -> str:
-    """`8.0 ms (7.3 to 8.7) at 10 ms to 10 ms (9.3 to 10.7) at 30 ms`: the smallest and the largest difference."""
+    """`8.0 ms (7.3 to 8.7) at 10 ms, up to 10 ms (9.3 to 10.7) at 30 ms`: the smallest and the largest difference."""
     ends = dict.fromkeys(group.ends[kind])
-    return " to ".join(one.amount + (f" at {where}" if where else "") for one, where in ends)
+    if len(ends) > 1 and len({one.amount for one, _ in ends}) == 1:
+        return f"{group.ends[kind][0][0].amount} each"
+    return ", up to ".join(one.amount + (f" at {where}" if where else "") for one, where in ends)
 
 
-def _plain(kind: Found, some: Finding) -> str:
-    return {"equal": f"equal ({within(some)})", "none": "no difference found"}.get(kind, kind)
+def _plain(kind: Found, some: Sequence[Finding]) -> str:
+    return {"equal": f"equal ({within(*some)})", "none": "no difference found"}.get(kind, kind)
 
 
 # ---- without a control ---------------------------------------------------------------------------------------------
@@ -344,6 +351,8 @@ def _means(outcome: Outcome, spoken: Sequence[Quantity]) -> tuple[list[str], boo
         said.append(
             f"{m.title} is {small}{at}."
             if low[m.id] == high[m.id]
+            else f"{m.title} is {small} at all points."
+            if small == large
             else f"{m.title} has means from {small}{at} to {large} at {there}."
         )
     return said, intervals
