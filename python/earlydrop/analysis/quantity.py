@@ -283,7 +283,7 @@ def _not_loaded(_: Document) -> None:
 
 def identifier(title: str) -> str:
     """A title as the name of a column: `Prague p99` is `prague_p99`."""
-    return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_") or "measure"
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"'s?\b", "", title.lower())).strip("_") or "measure"
 
 
 def parsed(text: str, *, folder: str | None = None, named: bool = False) -> Quantity:

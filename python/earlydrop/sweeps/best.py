@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..analysis import statistics
 from ..analysis.statistics import ALPHA
+from ..analysis.words import listing
 from ..document import Document
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def best(outcome: Points, judged: Sequence[Quantity]) -> Document | None:
     return {
         "factor": factor.said,
         "heads": [f.head for k, f in enumerate(sweep.factors) if k != at],
+        "numbers": [f.said for k, f in enumerate(sweep.factors) if k != at and sweep.numeric[k] and len(f.levels) > 1],
         "measures": [m.id for m in judged],
         "tests": len(tests),
         "rows": rows,
@@ -115,10 +117,13 @@ def best(outcome: Points, judged: Sequence[Quantity]) -> Document | None:
 def legend(found: Document) -> str:
     """What the table says, and by which rule."""
     unjudged = any(row["left_out"] for row in found["rows"])
+    between = f" Nothing was run between the levels of {listing(found['numbers'])}." if found["numbers"] else ""
     return (
         f"Which wins where, by {found['factor']}: named is what nothing else beats, by tests of every two after Holm's "
         f"correction for {found['tests']:,} differences. Several: none of them beats another; {NONE_BEATEN}: none "
-        "beats any." + (f" {LEFT_OUT[0].upper()}{LEFT_OUT[1:]}: its window there is too short." if unjudged else "")
+        "beats any."
+        + (f" {LEFT_OUT[0].upper()}{LEFT_OUT[1:]}: its window there is too short." if unjudged else "")
+        + between
     )
 
 

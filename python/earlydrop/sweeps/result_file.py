@@ -54,6 +54,7 @@ BEST: Shape = {
     "best?": {
         "factor": str,
         "heads": [str],
+        "numbers": [str],
         "measures": [str],
         "tests": WHOLE,
         "rows": [{"levels": [str], "left_out": [str], "cells": {"*": {"best": [str], "of": WHOLE}}}],
