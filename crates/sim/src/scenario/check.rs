@@ -180,6 +180,7 @@ fn least_time(link: &LinkSpec) -> f64 {
     let fastest = match &link.rate {
         Rate::Constant(rate) => *rate,
         Rate::Schedule { steps, .. } => steps.iter().map(|&(_, rate)| rate).fold(0.0, f64::max),
+        Rate::OfModel { most, .. } => *most,
         // The trace lists how many packets a millisecond has.
         Rate::Opportunities { .. } => return f64::INFINITY,
     };
