@@ -212,6 +212,12 @@ impl Model {
         times.map(|time| lag.as_mut().map_or(0.0, |lag| lag.at(time))).collect()
     }
 
+    /// The shortest step of rate and delay, s; a second if the model has none.
+    pub fn least_step(&self) -> f64 {
+        let rate = self.parts().rate.map(|process| process.step);
+        self.delay_step().into_iter().chain(rate).reduce(f64::min).unwrap_or(1.0)
+    }
+
     /// The shortest time in which the delay stays, s, if it changes at all.
     pub fn delay_step(&self) -> Option<f64> {
         self.parts().delays.iter().map(|process| process.step).reduce(f64::min)

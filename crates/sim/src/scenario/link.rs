@@ -683,7 +683,7 @@ fn write_rate(over_time: &Rate) -> Json {
         }
         Rate::Opportunities { at_ms } => json!({ "trace": at_ms }),
         // Not written: the model is.
-        Rate::OfModel { mean, .. } => rate(*mean),
+        Rate::OfModel { mean, .. } => rate(*mean).into(),
     }
 }
 

@@ -4,10 +4,10 @@ use earlydrop_aqm::params::{Param, Unit, Value, Values};
 use earlydrop_net::model::{self, Model, ModelSpec, Process, MODELS, PROCESS};
 use serde_json::{json, Map, Value as Json};
 
-use super::bounds::{self, TIMES};
+use super::bounds::{self, NUMBERS, TIMES};
 use super::document::{contents, Contents, Doc, NOT_REGULAR};
 use super::error::{quoted_list, ScenarioError};
-use super::fields::{join, Checked, Field, Fields, Interval};
+use super::fields::{join, Checked, Field, Fields};
 use super::forms::{Own, Range};
 use super::json::parameter;
 use super::keys::Key;
@@ -45,16 +45,14 @@ const DELAY: &str = "delay";
 const DELAY_MEMORY: &str = "delay_memory";
 const PROCESS_KEYS: &[&str] = &["name", STEP, RATE, MEMORY, DELAY_STEP, DELAY, DELAY_MEMORY];
 
-/// Length of a step, s.
-const STEPS: Interval = bounds::seconds(1e-3, 1e3, false);
-/// A time constant, s.
-const TIME_CONSTANT: Interval = bounds::seconds(1e-3, 1e6, false);
 /// Most quantiles, and most time constants.
 const QUANTILES: usize = 64;
 const CONSTANTS: usize = 8;
+/// Least difference of two probabilities of quantiles, besides rounding.
+const LEAST_GAP: f64 = 1e-6;
 
 const QUANTILES_FORM: &str = "2 to 64 pairs [probability, value], such as [[0.05, \"0 Mbit/s\"], [0.5, \"5 Mbit/s\"]]: \
-                              probabilities within (0, 1) that rise, values that do not fall and end above 0";
+                              probabilities from 0.0001 to 0.9999 that rise, values that do not fall and end above 0";
 const MEMORY_FORM: &str =
     "at most 8 pairs [time constant, weight], such as [[\"4 s\", 0.3], [\"60 s\", 0.6]], with weights above 0 that sum to 1 at most";
 
@@ -179,7 +177,7 @@ fn one(
     links: Links<'_>,
 ) -> Checked<Process> {
     let field = fields.required(step, "a time such as \"100 ms\"")?;
-    let length = field.measure(&TIMES, STEPS)?;
+    let length = field.measure(&TIMES, bounds::STEP)?;
     if links.duration > length * bounds::CHANGES {
         let least = links.duration / bounds::CHANGES;
         let said = format!("at least {least:e} s: {:.0e} steps in a run of {} s", bounds::CHANGES, links.duration);
@@ -190,9 +188,9 @@ fn one(
     for item in bounded(&field, 2, QUANTILES, QUANTILES_FORM)? {
         let pair = item.items(QUANTILES_FORM)?;
         let [p, value] = &pair[..] else { return Err(item.error("is no pair").allowed(QUANTILES_FORM)) };
-        let p = p.number(bounds::BETWEEN)?;
+        let p = p.measure(&NUMBERS, bounds::QUANTILE)?;
         let value = measure(value)?;
-        if quantiles.last().is_some_and(|last| p <= last.0 || value < last.1) {
+        if quantiles.last().is_some_and(|last| p < last.0 + LEAST_GAP || value < last.1) {
             return Err(item.error("does not come after the one before").allowed(QUANTILES_FORM));
         }
         quantiles.push((p, value));
@@ -206,7 +204,7 @@ fn one(
         for item in bounded(&field, 0, CONSTANTS, MEMORY_FORM)? {
             let pair = item.items(MEMORY_FORM)?;
             let [time, weight] = &pair[..] else { return Err(item.error("is no pair").allowed(MEMORY_FORM)) };
-            let (time, weight) = (time.measure(&TIMES, TIME_CONSTANT)?, weight.number(bounds::WEIGHT)?);
+            let (time, weight) = (time.measure(&TIMES, bounds::TIME_CONSTANT)?, weight.measure(&NUMBERS, bounds::WEIGHT)?);
             sum += weight;
             constants.push((time, weight));
         }
@@ -294,7 +292,8 @@ fn whole_schema() -> Json {
             DELAY_STEP: refer("time"), DELAY: pairs(), DELAY_MEMORY: memory(),
         }),
     );
-    json!({ "anyOf": [text, file].into_iter().chain(named).chain([process]).collect::<Vec<_>>() })
+    let forms: Vec<Json> = [text, file].into_iter().chain(named).chain([process]).collect();
+    json!({ "anyOf": forms })
 }
 
 /// All models, as JSON: `name`, `title`, `summary`, `parameters`, `figures` (`what`, `value`, `source`, and whether a test

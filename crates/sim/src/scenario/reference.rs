@@ -78,7 +78,7 @@ pub fn folded() -> Json {
     folded::ALL.iter().map(one).collect()
 }
 
-fn parameter(param: &Param) -> Json {
+pub(super) fn parameter(param: &Param) -> Json {
     let (kind, choices) = match param.kind {
         Kind::Real { .. } => ("real", Json::Null),
         Kind::Whole { .. } => ("whole", Json::Null),

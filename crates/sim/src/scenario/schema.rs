@@ -129,7 +129,7 @@ fn limit(spec: &AqmSpec) -> Json {
     }
 }
 
-fn parameter(param: &Param) -> Json {
+pub(super) fn parameter(param: &Param) -> Json {
     let mut schema = match param.kind {
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Flag { auto: false } => json!({ "type": "boolean" }),
