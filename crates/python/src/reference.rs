@@ -102,6 +102,21 @@ pub fn link_models() -> String {
     scenario::models().to_string()
 }
 
+/// The models of both directions of a link by a text or the JSON of a table, as texts: of what its user sends, and
+/// receives.
+#[pyfunction]
+pub fn model_ways(model: &str) -> PyResult<[String; 2]> {
+    document(model).and_then(|doc| scenario::model_ways(&doc)).map_err(raise)
+}
+
+/// A text, or the table that it has as JSON.
+fn document(text: &str) -> Result<Doc, scenario::ScenarioError> {
+    match serde_json::from_str::<Value>(text) {
+        Ok(table @ Value::Object(_)) => Doc::from_json(&table),
+        _ => Ok(Doc::String(text.to_string())),
+    }
+}
+
 /// A model's rate and extra delay in each of their steps, without packets, from its text or the JSON of its table:
 /// `rate_step`, `rate` (bit/s), `delay_step`, `delay` (s). What the model does not have is of no step and empty.
 #[pyfunction]
@@ -114,11 +129,7 @@ pub fn model_series<'py>(
     link: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     const MOST: f64 = 1e8;
-    let doc = match serde_json::from_str::<Value>(model) {
-        Ok(table @ Value::Object(_)) => Doc::from_json(&table),
-        _ => Ok(Doc::String(model.to_string())),
-    };
-    let model = doc.and_then(|doc| scenario::model_of(&doc)).map_err(raise)?;
+    let model = document(model).and_then(|doc| scenario::model_of(&doc)).map_err(raise)?;
     if !(0.0..=MOST).contains(&(seconds / model.least_step())) {
         return Err(PyValueError::new_err(format!("seconds: given {seconds}; allowed 0 to {}", MOST * model.least_step())));
     }

@@ -44,8 +44,10 @@ pub struct ModelSpec {
     pub missing: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// What the key `aqm = "default"` stands for, as words of a queue.
+    /// What `aqm = "default"` stands for, as words of a queue.
     pub queue: &'static str,
+    /// Its limit as a time at the link's mean rate, s; else the discipline's own.
+    pub depth: Option<f64>,
     /// From where that is.
     pub queue_source: &'static str,
     /// Whether the model has a rate of its own.
@@ -260,8 +262,9 @@ pub static MODELS: &[ModelSpec] = &[
         ],
         missing: "the delay of the radio, which the link's `delay` has, and its retransmissions; schedulers, cells and other users one by one; that both directions fade together",
         params: &LTE,
-        queue: "droptail limit=1MB",
-        queue_source: "a deep FIFO; its depth is our choice: 1.5 s at the median of AT&T's downlink",
+        queue: "droptail",
+        depth: Some(1.5),
+        queue_source: "a deep FIFO; its depth is our choice",
         has_rate: true,
         check: |values| match (word(values, &LTE, "operator"), word(values, &LTE, "direction")) {
             ("tmobile", "up") => Err(("operator", "\"att\" beside direction = \"up\": T-Mobile's traces have no uplink")),
@@ -296,8 +299,9 @@ pub static MODELS: &[ModelSpec] = &[
         ],
         missing: "where the satellites are and what is in their way; a ground station and the way beyond it, which `delay` has; other users; that delays grow with load",
         params: &STARLINK,
-        queue: "droptail limit=2MB",
-        queue_source: "a FIFO; its depth is our choice: 120 ms at the median downstream",
+        queue: "droptail",
+        depth: Some(0.12),
+        queue_source: "a FIFO; its depth is our choice",
         has_rate: true,
         check: NO_CHECK,
         parts: starlink,
@@ -322,8 +326,10 @@ pub static MODELS: &[ModelSpec] = &[
         ],
         missing: "collisions of requests, other modems, channels and minislots one by one, low latency service flows",
         params: &DOCSIS_UP,
-        queue: "pie dialect=docsis",
-        queue_source: "RFC 8034",
+        queue: "pie dialect=docsis qdelay_ref=10ms tupdate=16ms alpha=0.25 beta=2.5 max_burst=142ms burst_reset=1s \
+                latency=rate decay_when=below_half activity=backlog",
+        depth: Some(0.1),
+        queue_source: "RFC 8034, appendix A; docsis-ns3: a target buffer of 100 ms",
         has_rate: false,
         check: NO_CHECK,
         parts: docsis_up,
@@ -341,6 +347,7 @@ pub static MODELS: &[ModelSpec] = &[
         missing: "codewords, other modems on the channel, peak rates and bursts above the rate",
         params: &DOCSIS_DOWN,
         queue: "droptail",
+        depth: Some(0.25),
         queue_source: "a FIFO: our choice, as the CMTS's queue is the operator's",
         has_rate: false,
         check: NO_CHECK,
@@ -363,6 +370,7 @@ pub static MODELS: &[ModelSpec] = &[
         missing: "stations of different rates, which the parent wifi has; collisions, retries, rate control, other networks",
         params: &WIFI,
         queue: "fq_codel",
+        depth: None,
         queue_source: "Linux mac80211",
         has_rate: false,
         check: NO_CHECK,
@@ -381,7 +389,8 @@ pub static MODELS: &[ModelSpec] = &[
         missing: "coding, access on the way up, proxies that split TCP, and weather",
         params: &GEO,
         queue: "droptail",
-        queue_source: "a FIFO: our choice",
+        depth: Some(0.6),
+        queue_source: "a FIFO of a round trip: our choice",
         has_rate: false,
         check: NO_CHECK,
         parts: |values| Parts {

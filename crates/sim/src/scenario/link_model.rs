@@ -13,12 +13,13 @@ use super::json::parameter;
 use super::keys::Key;
 use super::link::Links;
 use super::queue::value;
+use super::queue_text::queue_text;
 use super::reference;
 use super::schema;
 use super::schemas::{about, list, object, reference as refer};
 use super::values::seconds;
 use super::words::{self, words};
-use crate::topology::{Effects, Rate as Over};
+use crate::topology::{Effects, LinkSpec, Rate as Over};
 
 /// A model, by name or fitted.
 pub(super) static MODEL: Key<Own<Model, ()>> = Key::optional(
@@ -53,6 +54,9 @@ const LEAST_GAP: f64 = 1e-6;
 
 const QUANTILES_FORM: &str = "2 to 64 pairs [probability, value], such as [[0.05, \"0 Mbit/s\"], [0.5, \"5 Mbit/s\"]]: \
                               probabilities from 0.0001 to 0.9999 that rise, values that do not fall and end above 0";
+/// The discipline that stands for what the device has.
+const DEFAULT_QUEUE: &str = "default";
+
 const MEMORY_FORM: &str =
     "at most 8 pairs [time constant, weight], such as [[\"4 s\", 0.3], [\"60 s\", 0.6]], with weights above 0 that sum to 1 at most";
 
@@ -298,7 +302,7 @@ fn whole_schema() -> Json {
 
 /// All models, as JSON: `name`, `title`, `summary`, `parameters`, `figures` (`what`, `value`, `source`, and whether a test
 /// compares it), `missing` (what is not modelled), `rate` (whether it has one of its own), and `queue`, what
-/// `aqm = "default"` stands for, with `queue_source`.
+/// `aqm = "default"` stands for, with `depth` (its limit, s at the link's mean rate) and `queue_source`.
 pub fn models() -> Json {
     let one = |spec: &ModelSpec| {
         let figure = |figure: &model::Figure| {
@@ -313,10 +317,73 @@ pub fn models() -> Json {
             "missing": spec.missing,
             "rate": spec.has_rate,
             "queue": spec.queue,
+            "depth": spec.depth,
             "queue_source": spec.queue_source,
         })
     };
     MODELS.iter().map(one).collect()
+}
+
+/// The table of a queue with `aqm = "default"` in front of `link`: what the device of the link's model has. Other keys of
+/// the table stay. `None` if the queue has another discipline.
+pub(super) fn default_queue(field: &Field<'_>, links: &[&LinkSpec]) -> Checked<Option<Doc>> {
+    let Doc::Table(entries) = field.doc else { return Ok(None) };
+    let Some(Doc::String(name)) = field.doc.get("aqm") else { return Ok(None) };
+    if name != DEFAULT_QUEUE {
+        return Ok(None);
+    }
+    let refuse = |message: &str| {
+        let at = Field { doc: field.doc, path: join(&field.path, "aqm") };
+        ScenarioError::new(at.path, message).given(format!("{DEFAULT_QUEUE:?}"))
+    };
+    let mut found: Option<(&'static ModelSpec, f64)> = None;
+    for link in links {
+        let Some(Model::Named { spec, .. }) = &link.effects.model else {
+            let names = quoted_list(MODELS.iter().map(|spec| spec.name));
+            return Err(refuse("is the queue of the device at a link with a model by name, and this link has none")
+                .allowed(format!("a discipline, or model = one of {names} at the link")));
+        };
+        match found {
+            Some((other, _)) if other.name != spec.name => {
+                return Err(refuse("is at links of different models").allowed("a queue for each"));
+            }
+            Some((spec, rate)) => found = Some((spec, rate.max(link.rate.nominal()))),
+            None => found = Some((spec, link.rate.nominal())),
+        }
+    }
+    let Some((spec, rate)) = found else { return Ok(None) };
+    let Doc::Table(mut table) = queue_text(spec.queue)? else { return Ok(None) };
+    if let Some(depth) = spec.depth {
+        // Two packets at least.
+        let bytes = (rate * depth / 8.0).round().max(3000.0);
+        table.push(("limit".to_string(), Doc::String(format!("{bytes} B"))));
+    }
+    for (key, value) in entries.iter().filter(|(key, _)| key != "aqm") {
+        table.retain(|(known, _)| known != key);
+        table.push((key.clone(), value.clone()));
+    }
+    Ok(Some(Doc::Table(table)))
+}
+
+/// The models of both directions of a link, as texts: what its user sends, and receives. A model that has both directions
+/// and says nothing of them is the upstream of what is sent.
+///
+/// # Errors
+/// As [`model_of`].
+pub fn model_ways(doc: &Doc) -> Checked<[String; 2]> {
+    let mut model = model_of(doc)?;
+    if let Model::Named { spec, values } = &mut model {
+        let directed = spec.params.iter().find(|param| param.name == "direction");
+        if let (Some(param), None) = (directed, values.given("direction")) {
+            values.set(param.name, Value::Choice("up"));
+            // What has no upstream of its own sends over another's.
+            if (spec.check)(values).is_err() {
+                values.set(param.name, Value::Choice("down"));
+                return Ok([text(&model.reversed()), text(&model)]);
+            }
+        }
+    }
+    Ok([text(&model), text(&model.reversed())])
 }
 
 /// A model from a text, as an option has it, or from a table.

@@ -60,7 +60,7 @@ pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use ends::Ends;
 pub use error::ScenarioError;
 pub(crate) use json::parameter as parameter_json;
-pub use link_model::{model_of, models};
+pub use link_model::{model_of, model_ways, models};
 pub use link::{effects as link_effects, link_options, link_words};
 pub use model::{Delays, FlowRecord, InjectedRandom, Marker, Parent, PortAt, Queue, QueueSpec, Record, Tcp, Topology};
 pub use nesting::MAX_DEPTH;
