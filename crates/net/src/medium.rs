@@ -137,9 +137,8 @@ impl Medium {
         }
         self.framing = parts.framing.unwrap_or(self.framing);
         self.aggregate = parts.aggregation.map(Aggregate::new);
-        self.upstream = parts.grants.map(|grants| {
-            Upstream::new(grants, Generator::stream(seed, &format!("{name}.grants")))
-        });
+        self.upstream =
+            parts.grants.map(|grants| Upstream::new(grants, Generator::stream(seed, &format!("{name}.grants"))));
         self
     }
 

@@ -62,7 +62,12 @@ fn check_rate(what: &str, model: &Model, step: f64, want: &Rate) {
         check("empty steps".into(), empty, share, 0.02);
     }
     for &(lag, value) in want.correlations {
-        check(format!("autocorrelation at {lag} s"), autocorrelation(&rates, (lag / step).round() as usize), value, 0.1);
+        check(
+            format!("autocorrelation at {lag} s"),
+            autocorrelation(&rates, (lag / step).round() as usize),
+            value,
+            0.1,
+        );
     }
     assert!(wrong.is_empty(), "{what}: {wrong:?}");
 }
@@ -113,7 +118,8 @@ fn starlinks_round_trips_change_each_15_s_and_have_their_sources_quantiles() {
     let (down, up) = (model("down"), model("up"));
     assert_eq!(down.delay_step(), Some(0.02));
     let round_trips = |times: &[f64]| -> Vec<f64> {
-        let (there, back) = (down.delays("bottleneck", 1, times.iter().copied()), up.delays("reverse", 1, times.iter().copied()));
+        let (there, back) =
+            (down.delays("bottleneck", 1, times.iter().copied()), up.delays("reverse", 1, times.iter().copied()));
         there.iter().zip(&back).map(|(there, back)| (there + back) * 1e3).collect()
     };
     // At all places of a slot.
@@ -134,7 +140,9 @@ fn starlinks_round_trips_change_each_15_s_and_have_their_sources_quantiles() {
     let floors: Vec<f64> = slots.iter().map(|slot| least(slot)).collect();
     let between = mean(&floors.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect::<Vec<_>>());
     let within = mean(&slots.iter().map(|slot| (least(&slot[..375]) - least(&slot[375..])).abs()).collect::<Vec<_>>());
-    println!("smallest round trip: from one 15 s to the next {between:.2} ms, between the halves of one {within:.2} ms");
+    println!(
+        "smallest round trip: from one 15 s to the next {between:.2} ms, between the halves of one {within:.2} ms"
+    );
     assert!(between > 5.0 * within, "{between} {within}");
 
     // Just after a change round trips are 30 ms longer.
@@ -157,7 +165,13 @@ fn first_values_of_a_seed_never_change() {
     assert_eq!(starlink, (STARLINK.0.to_vec(), STARLINK.1.to_vec()));
     let fitted = Process { step: 0.1, quantiles: vec![(0.2, 1e6), (0.8, 2e6)], memory: vec![] };
     let own = Model::Process { rate: fitted, delay: None };
-    assert_ne!(bits(&own), bits(&Model::Process { rate: Process { step: 0.1, quantiles: vec![(0.2, 1e6), (0.8, 2e6)], memory: vec![(1.0, 0.5)] }, delay: None }));
+    assert_ne!(
+        bits(&own),
+        bits(&Model::Process {
+            rate: Process { step: 0.1, quantiles: vec![(0.2, 1e6), (0.8, 2e6)], memory: vec![(1.0, 0.5)] },
+            delay: None
+        })
+    );
     let seeds = |seed| named("lte-drive", &[]).series("bottleneck", seed, 1.0);
     assert_ne!(seeds(1), seeds(2));
     assert_ne!(seeds(1), named("lte-drive", &[]).series("reverse", 1, 1.0));

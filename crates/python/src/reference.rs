@@ -131,7 +131,10 @@ pub fn model_series<'py>(
     const MOST: f64 = 1e8;
     let model = document(model).and_then(|doc| scenario::model_of(&doc)).map_err(raise)?;
     if !(0.0..=MOST).contains(&(seconds / model.least_step())) {
-        return Err(PyValueError::new_err(format!("seconds: given {seconds}; allowed 0 to {}", MOST * model.least_step())));
+        return Err(PyValueError::new_err(format!(
+            "seconds: given {seconds}; allowed 0 to {}",
+            MOST * model.least_step()
+        )));
     }
     let link = link.to_string();
     let series = interruptible(py, move || model.series(&link, seed, seconds))?;

@@ -140,7 +140,8 @@ mod tests {
     fn a_lone_packet_waits_for_request_map_and_grant() {
         let mut upstream = upstream();
         let least = OF.request() + OF.lead;
-        let waits: Vec<f64> = (0..20_000).map(|i| f64::from(i) * 0.0501).map(|t| upstream.send(20e6, t, 100).0 - t).collect();
+        let waits: Vec<f64> =
+            (0..20_000).map(|i| f64::from(i) * 0.0501).map(|t| upstream.send(20e6, t, 100).0 - t).collect();
         let mean = waits.iter().sum::<f64>() / waits.len() as f64;
         assert!(waits.iter().all(|wait| (least..least + 4.0 * OF.map).contains(wait)));
         // In MAP intervals: 7/12 until the request (1/6 if its time is yet to come, 5/12 if it is in the next interval), 1/2

@@ -5,18 +5,18 @@
 //! name, and no part knows a simulator or a clock.
 
 mod grants;
+mod parts;
 mod process;
 mod table;
 
 pub use grants::Grants;
+pub use parts::{Change, Parts};
 pub use process::Process;
 pub use table::{Figure, ModelSpec, MODELS};
 
 pub(crate) use grants::Upstream;
 pub(crate) use process::{Rates, Walk};
 
-use crate::aggregation::Aggregation;
-use crate::framing::Framing;
 use earlydrop_aqm::params::Values;
 use earlydrop_aqm::random::Generator;
 
@@ -90,38 +90,6 @@ impl Model {
             Model::Process { .. } => PROCESS,
         }
     }
-}
-
-/// What a link does beside sending at a rate.
-#[derive(Clone, Debug, Default)]
-pub struct Parts {
-    /// The rate, if the model has one, bit/s.
-    pub rate: Option<Process>,
-    /// Delay of every packet, s.
-    pub delay_s: f64,
-    /// Extra delays, which are added, s.
-    pub delays: Vec<Process>,
-    /// What happens at regular times.
-    pub change: Option<Change>,
-    /// What is sent of each packet.
-    pub framing: Option<Framing>,
-    /// Packets that are sent together.
-    pub aggregation: Option<Aggregation>,
-    /// Grants of an upstream.
-    pub grants: Option<Grants>,
-}
-
-/// A change of the path at regular times: packets sent just after it come later, or not at all.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
-    /// Time from one change to the next, s; there is none at 0.
-    pub every: f64,
-    /// For how long packets are late, s.
-    pub lasts: f64,
-    /// How late, s.
-    pub extra: f64,
-    /// Probability that one of them is lost.
-    pub loss: f64,
 }
 
 /// The delay that a model adds to the packets of a link, in order.
@@ -232,4 +200,20 @@ fn steps(seconds: f64, step: f64) -> std::ops::Range<u64> {
 /// With what the names of the random streams of the model of a link begin.
 pub fn stream(link: &str) -> String {
     format!("link.{link}.model")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_direction_and_back_is_the_same_link() {
+        for spec in MODELS {
+            let model = Model::Named { spec, values: Values::new() };
+            let back = model.reversed().reversed();
+            assert_eq!(back.name(), spec.name);
+            let (name, _) = (spec.reversed)(spec.name, &Values::new());
+            assert!(find(name).is_some());
+        }
+    }
 }

@@ -40,10 +40,8 @@ impl Process {
             let slope = line(1.0) - line(0.0);
             line(0.0) * (below(high) - below(low)) + slope * (density(low) - density(high))
         };
-        let ends: Vec<f64> = std::iter::once(curve.zero())
-            .chain(curve.points.iter().map(|point| point.0))
-            .chain([MOST])
-            .collect();
+        let ends: Vec<f64> =
+            std::iter::once(curve.zero()).chain(curve.points.iter().map(|point| point.0)).chain([MOST]).collect();
         let inner = ends.windows(2).filter(|pair| pair[0] < pair[1]).map(|pair| {
             let segment = curve.segment(0.5 * (pair[0] + pair[1]));
             part(pair[0], pair[1], &|z| curve.line(segment, z))
@@ -59,7 +57,11 @@ impl Process {
     /// The share of steps in which the value is 0.
     pub fn zero_share(&self) -> f64 {
         let curve = Curve::new(&self.quantiles);
-        if curve.zero() == f64::NEG_INFINITY { 0.0 } else { below(curve.zero()) }
+        if curve.zero() == f64::NEG_INFINITY {
+            0.0
+        } else {
+            below(curve.zero())
+        }
     }
 }
 
@@ -108,7 +110,11 @@ fn below(z: f64) -> f64 {
 }
 
 fn density(z: f64) -> f64 {
-    if z.is_infinite() { 0.0 } else { libm::exp(-0.5 * z * z) / std::f64::consts::TAU.sqrt() }
+    if z.is_infinite() {
+        0.0
+    } else {
+        libm::exp(-0.5 * z * z) / std::f64::consts::TAU.sqrt()
+    }
 }
 
 /// The quantile of the standard normal distribution at `p`, by halving: only [`below`] is needed, and its bits.
@@ -201,7 +207,13 @@ impl Walk {
         }
         let index = (time / self.step).floor() as u64;
         // The quotient is rounded.
-        if self.start(index + 1) <= time { index + 1 } else if self.start(index) > time { index - 1 } else { index }
+        if self.start(index + 1) <= time {
+            index + 1
+        } else if self.start(index) > time {
+            index - 1
+        } else {
+            index
+        }
     }
 
     /// Start of a step, s.

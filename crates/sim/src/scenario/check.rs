@@ -184,7 +184,9 @@ fn least_time(link: &LinkSpec) -> f64 {
         // The trace lists how many packets a millisecond has.
         Rate::Opportunities { .. } => return f64::INFINITY,
     };
-    8.0 * f64::from(ACK_BYTES) / fastest + link.least_delay()
+    8.0 * f64::from(ACK_BYTES) / fastest
+        + link.least_delay()
+        + link.effects.model.as_ref().map_or(0.0, |model| model.parts().least_delay())
 }
 
 /// Whether links make a cycle: nodes remain after repeatedly removing those without an incoming link (Kahn).

@@ -11,7 +11,7 @@ use super::error::ScenarioError;
 use super::fields::{join, whole_form, Checked, Field, Fields};
 use super::forms::{Bytes, Flag, OneOf, Own, Quantity, Range, Whole};
 use super::keys::{self, Form, Key, Read, Row, Rows};
-use super::link_model;
+use super::link_model::{self, NONE};
 use super::schemas::{self, about, list, object, pair, reference, text};
 use super::units;
 use super::values::{delays, delays_json, seconds, DELAYS_FORM, RANDOM};
@@ -98,9 +98,6 @@ const OF_MODEL: Effect = Effect {
     write: |effects, map| link_model::MODEL.write_given(effects.model.as_ref(), map),
     text: |effects| effects.model.as_ref().map(link_model::text),
 };
-
-/// The text that stands for no effect.
-pub(super) const NONE: &str = "none";
 
 /// Reads a field that may be a text of words in place of a table.
 fn with_words<T>(field: &Field<'_>, read: impl FnOnce(&Field<'_>) -> Checked<T>) -> Checked<T> {
@@ -291,14 +288,7 @@ fn or_words(other: Option<Json>, rows: Rows) -> Json {
     json!({ "anyOf": forms })
 }
 
-/// Reads links, with the folder of traces and the duration of a run.
-#[derive(Clone, Copy)]
-pub(super) struct Links<'a> {
-    /// The folder of the scenario's file.
-    pub folder: Option<&'a Path>,
-    /// The duration of a run, s.
-    pub duration: f64,
-}
+pub(super) use super::link_model::Links;
 
 impl Links<'_> {
     /// A single link.

@@ -1,5 +1,7 @@
 //! The key `model` of a link: a model by name with its parameters, or a process that was fitted.
 
+use std::path::Path;
+
 use earlydrop_aqm::params::{Param, Unit, Value, Values};
 use earlydrop_net::model::{self, Model, ModelSpec, Process, MODELS, PROCESS};
 use serde_json::{json, Map, Value as Json};
@@ -9,17 +11,26 @@ use super::document::{contents, Contents, Doc, NOT_REGULAR};
 use super::error::{quoted_list, ScenarioError};
 use super::fields::{join, Checked, Field, Fields};
 use super::forms::{Own, Range};
-use super::json::parameter;
 use super::keys::Key;
-use super::link::Links;
+use super::parameters;
 use super::queue::value;
 use super::queue_text::queue_text;
-use super::reference;
-use super::schema;
 use super::schemas::{about, list, object, reference as refer};
 use super::values::seconds;
 use super::words::{self, words};
 use crate::topology::{Effects, LinkSpec, Rate as Over};
+
+/// Reads links, with the folder of traces and models and the duration of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Links<'a> {
+    /// The folder of the scenario's file.
+    pub folder: Option<&'a Path>,
+    /// The duration of a run, s.
+    pub duration: f64,
+}
+
+/// The text that stands for no model and no other effect of a link.
+pub(super) const NONE: &str = "none";
 
 /// A model, by name or fitted.
 pub(super) static MODEL: Key<Own<Model, ()>> = Key::optional(
@@ -52,7 +63,8 @@ const CONSTANTS: usize = 8;
 /// Least difference of two probabilities of quantiles, besides rounding.
 const LEAST_GAP: f64 = 1e-6;
 
-const QUANTILES_FORM: &str = "2 to 64 pairs [probability, value], such as [[0.05, \"0 Mbit/s\"], [0.5, \"5 Mbit/s\"]]: \
+const QUANTILES_FORM: &str =
+    "2 to 64 pairs [probability, value], such as [[0.05, \"0 Mbit/s\"], [0.5, \"5 Mbit/s\"]]: \
                               probabilities from 0.0001 to 0.9999 that rise, values that do not fall and end above 0";
 /// The discipline that stands for what the device has.
 const DEFAULT_QUEUE: &str = "default";
@@ -63,7 +75,7 @@ const MEMORY_FORM: &str =
 /// The model of a link that has one.
 pub(super) fn read(fields: &Fields<'_>, links: Links<'_>) -> Checked<Option<Model>> {
     let Some(field) = MODEL.field(fields) else { return Ok(None) };
-    if matches!(field.doc, Doc::String(text) if text == super::link::NONE) {
+    if matches!(field.doc, Doc::String(text) if text == NONE) {
         return Ok(None);
     }
     let table = words::unfolded_with_name(&field)?;
@@ -96,8 +108,11 @@ fn of_table(field: &Field<'_>, links: Links<'_>) -> Checked<Model> {
                 }
             }
             (spec.check)(&values).map_err(|(key, allowed)| {
-                let given = spec.params.iter().find(|param| param.name == key).map(|param| values.get(param).to_string());
-                ScenarioError::new(join(&field.path, key), "does not fit").given(given.unwrap_or_default()).allowed(allowed)
+                let given =
+                    spec.params.iter().find(|param| param.name == key).map(|param| values.get(param).to_string());
+                ScenarioError::new(join(&field.path, key), "does not fit")
+                    .given(given.unwrap_or_default())
+                    .allowed(allowed)
             })?;
             Ok(Model::Named { spec, values })
         }
@@ -110,7 +125,9 @@ pub(super) fn fits(fields: &Fields<'_>, effects: &Effects, rate: &Over) -> Check
     let parts = model.parts();
     let at = |key: &str| join(&fields.path, key);
     if parts.grants.is_some() && effects.aggregation.is_some() {
-        return Err(ScenarioError::new(at("aggregation"), "is given beside a model that has grants").allowed("one of the two"));
+        return Err(
+            ScenarioError::new(at("aggregation"), "is given beside a model that has grants").allowed("one of the two")
+        );
     }
     if let (Some(_), Over::Opportunities { .. }) = (&parts.aggregation, rate) {
         let message = "aggregates, and contradicts a trace, which has the times of all deliveries";
@@ -122,9 +139,12 @@ pub(super) fn fits(fields: &Fields<'_>, effects: &Effects, rate: &Over) -> Check
             return Err(ScenarioError::new(at("rate"), message).allowed("a rate such as \"10 Mbit/s\""));
         };
         if *rate > grants.most() {
-            return Err(ScenarioError::new(at("rate"), "is more than the model's channel carries in packets of any size")
-                .given(format!("{rate} bit/s"))
-                .allowed(format!("at most {} bit/s", grants.most())));
+            return Err(ScenarioError::new(
+                at("rate"),
+                "is more than the model's channel carries in packets of any size",
+            )
+            .given(format!("{rate} bit/s"))
+            .allowed(format!("at most {} bit/s", grants.most())));
         }
     }
     Ok(())
@@ -133,10 +153,9 @@ pub(super) fn fits(fields: &Fields<'_>, effects: &Effects, rate: &Over) -> Check
 /// The document of a model's file.
 fn file(field: &Field<'_>, name: &str, links: Links<'_>) -> Checked<Doc> {
     const WANTED: &str = "a TOML file as link-model writes it";
-    let path = links.folder.map_or_else(|| std::path::PathBuf::from(name), |folder| folder.join(name));
-    let refuse = |message: String| {
-        ScenarioError::new(field.path.clone(), message).given(format!("{name:?}")).allowed(WANTED)
-    };
+    let path = links.folder.map_or_else(|| Path::new(name).to_path_buf(), |folder| folder.join(name));
+    let refuse =
+        |message: String| ScenarioError::new(field.path.clone(), message).given(format!("{name:?}")).allowed(WANTED);
     let bytes = match contents(&path, bounds::MODEL_BYTES) {
         Ok(Contents::Whole(bytes)) => bytes,
         Ok(Contents::Special) => return Err(refuse(NOT_REGULAR.to_string())),
@@ -208,7 +227,8 @@ fn one(
         for item in bounded(&field, 0, CONSTANTS, MEMORY_FORM)? {
             let pair = item.items(MEMORY_FORM)?;
             let [time, weight] = &pair[..] else { return Err(item.error("is no pair").allowed(MEMORY_FORM)) };
-            let (time, weight) = (time.measure(&TIMES, bounds::TIME_CONSTANT)?, weight.measure(&NUMBERS, bounds::WEIGHT)?);
+            let (time, weight) =
+                (time.measure(&TIMES, bounds::TIME_CONSTANT)?, weight.measure(&NUMBERS, bounds::WEIGHT)?);
             sum += weight;
             constants.push((time, weight));
         }
@@ -248,7 +268,12 @@ fn write(model: &Model) -> Json {
     }
 }
 
-fn put(map: &mut Map<String, Json>, [step, values, memory]: [&str; 3], process: &Process, unit: impl Fn(f64) -> String) {
+fn put(
+    map: &mut Map<String, Json>,
+    [step, values, memory]: [&str; 3],
+    process: &Process,
+    unit: impl Fn(f64) -> String,
+) {
     map.insert(step.into(), seconds(process.step).into());
     map.insert(values.into(), process.quantiles.iter().map(|&(p, x)| json!([p, unit(x)])).collect());
     map.insert(memory.into(), process.memory.iter().map(|&(time, x)| json!([seconds(time), x])).collect());
@@ -261,7 +286,7 @@ fn table(spec: &ModelSpec, values: &Values, which: impl Fn(&Param) -> bool) -> J
         let written = match (param.unit, values.get(param)) {
             (Unit::Seconds, Value::Real(x)) => Some(seconds(x).into()),
             (Unit::Rate, Value::Real(x)) => Some(format!("{x} bit/s").into()),
-            (_, value) => parameter(value),
+            (_, value) => parameters::written(value),
         };
         map.extend(written.map(|written| (param.name.to_string(), written)));
     }
@@ -284,7 +309,7 @@ fn whole_schema() -> Json {
     let file = object(&["file"], json!({ "file": { "type": "string" } }));
     let named = MODELS.iter().map(|spec| {
         let name = std::iter::once(("name".to_string(), json!({ "const": spec.name })));
-        let params = spec.params.iter().map(|param| (param.name.to_string(), schema::parameter(param)));
+        let params = spec.params.iter().map(|param| (param.name.to_string(), parameters::schema(param)));
         about(object(&["name"], name.chain(params).collect::<Map<_, _>>().into()), spec.title)
     });
     let pairs = || list(json!({ "type": "array", "minItems": 2, "maxItems": 2 }));
@@ -305,14 +330,12 @@ fn whole_schema() -> Json {
 /// `aqm = "default"` stands for, with `depth` (its limit, s at the link's mean rate) and `queue_source`.
 pub fn models() -> Json {
     let one = |spec: &ModelSpec| {
-        let figure = |figure: &model::Figure| {
-            json!({ "what": figure.what, "value": figure.value, "source": figure.source, "tested": figure.tested })
-        };
+        let figure = |figure: &model::Figure| json!({ "what": figure.what, "value": figure.value, "source": figure.source, "tested": figure.tested });
         json!({
             "name": spec.name,
             "title": spec.title,
             "summary": spec.summary,
-            "parameters": spec.params.iter().map(reference::parameter).collect::<Vec<_>>(),
+            "parameters": spec.params.iter().map(parameters::reference).collect::<Vec<_>>(),
             "figures": spec.figures.iter().map(figure).collect::<Vec<_>>(),
             "missing": spec.missing,
             "rate": spec.has_rate,

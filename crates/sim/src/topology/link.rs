@@ -126,6 +126,11 @@ impl LinkSpec {
         }
     }
 
+    /// The mean delay, with what the link's model adds to it, s.
+    pub fn usual_delay(&self) -> f64 {
+        self.mean_delay() + self.effects.model.as_ref().map_or(0.0, |model| model.parts().mean_delay())
+    }
+
     /// The link's changing rate and effects, with random streams named after the link; `None` for a plain link.
     pub fn medium(&self, name: &str, seed: u64) -> Option<Medium> {
         let streams = Streams { seed, link: name };
