@@ -243,8 +243,8 @@ def _complete_models(given: dict[str, Any]) -> None:
         # A rate given for the other direction takes the place of a model's.
         taken = "reverse_rate" in given and _own_rate(back)
         given.setdefault("reverse_model", "none" if taken else back)
-    if _own_rate(given.get("reverse_model", "none")):
-        given.setdefault("reverse_rate", None)
+    if given.get("reverse_rate", "none") == "none" and _own_rate(given.get("reverse_model", "none")):
+        given["reverse_rate"] = None
 
 
 def plan(
@@ -274,7 +274,7 @@ def plan(
             value = settings.pop(name, None)
             if value is not None:
                 given[name] = value
-    if rate is None and not _own_rate(given.get("model", "none")):
+    if rate is None and given.get("model", "none") == "none":
         raise OptionError("--rate: is missing; allowed a rate such as 20Mbit/s, trace=FILE, or unlimited, or --model")
     _complete_models(given)
     host = {"rate": UNLIMITED, "delay": "0 s"}
