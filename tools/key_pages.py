@@ -83,7 +83,7 @@ def overview(kinds: Sequence[dict[str, Any]]) -> str:
 
 def models() -> str:
     """The models of links, each in a line with its parameters and the queue of its device."""
-    rows = ["| `model` | what it is | rate | parameters | `aqm = \"default\"` |", "|---|---|---|---|---|"]
+    rows = ['| `model` | what it is | rate | parameters | `aqm = "default"` |', "|---|---|---|---|---|"]
     for one in json.loads(_core.link_models()):
         parameters = ", ".join(f"`{key['name']}`" for key in one["parameters"])
         depth = ", " + _in_fitting_unit(f"{one['depth']} s") if one["depth"] else ""

@@ -94,7 +94,7 @@ def test_the_printed_options_make_the_same_link(given: dict[str, str]) -> None:
         ({}, "--rate: is missing; allowed a rate such as 20Mbit/s, trace=FILE, or unlimited, or --model"),
     ],
 )
-def test_a_wrong_option_is_named(given: dict[str, str], said: str) -> None:
+def test_a_wrong_option_is_named(given: dict[str, Any], said: str) -> None:
     with pytest.raises(links.OptionError) as error:
         links.plan(**given)
     assert str(error.value).startswith(said)
@@ -121,5 +121,5 @@ def test_a_series_is_that_of_the_seed_and_the_link() -> None:
     assert one == _core.model_series(json.dumps({"name": "lte-drive", "direction": "down"}), 1, 5.0)
     assert one != _core.model_series("lte-drive", 2, 5.0)
     assert one != _core.model_series("lte-drive", 1, 5.0, "reverse")
-    with pytest.raises(ValueError, match="seconds: given 10+; allowed"):
+    with pytest.raises(ValueError, match=r"seconds: given 10+; allowed"):
         _core.model_series("lte-drive", 1, 1e12)

@@ -231,7 +231,7 @@ def _own_rate(model: Any) -> bool:
 
 
 def _complete_models(given: dict[str, Any]) -> None:
-    """Gives each direction its model: what is sent goes up, and what comes goes down, unless the options say otherwise."""
+    """Gives each direction its model: what is sent goes up, what comes goes down, unless the options say otherwise."""
     model = given.get("model", "none")
     if model != "none":
         try:

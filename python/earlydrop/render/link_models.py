@@ -79,8 +79,9 @@ def text(entry: dict[str, Any], series: Sequence[Series]) -> str:
         lines += ["", f"{one.label} of {entry['text']} over time (s), seed {SEED}", ""]
         # More steps than dots: each dot shows one of its steps.
         top = max(one.values)
-        marks = ([], [float(f"{0.95 * top:.1g}")])
-        lines.append(terminal.plot([(one.name, *one.points())], min(72, terminal.width() - 8), top=1.05 * top, marks=marks))
+        marks: tuple[list[float], list[float]] = ([], [float(f"{0.95 * top:.1g}")])
+        columns = min(72, terminal.width() - 8)
+        lines.append(terminal.plot([(one.name, *one.points())], columns, top=1.05 * top, marks=marks))
     lines += ["", "Figures", ""]
     # Each source once, below the table.
     sources = list(dict.fromkeys(one["source"] for one in entry["figures"] if one["source"] != OURS))
