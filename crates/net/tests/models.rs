@@ -1,4 +1,7 @@
-//! Links by name against the figures of their sources, over a hundred hours of the process alone.
+//! Links by name against the figures of their sources, over a hundred hours of the process alone. With `--nocapture` it
+//! prints each figure beside its source's.
+
+#![allow(clippy::print_stdout)]
 
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_net::model::{find, Model, Process};

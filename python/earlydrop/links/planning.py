@@ -261,7 +261,7 @@ def plan(
     What is given holds in both directions, each with a queue of its own; with `reverse_` in front of its name it is of
     the direction that the command receives. `settings` are what happens to packets on the link, by its keys in a
     scenario (`loss`, `jitter` and others), these and `rate` and `delay` with `reverse_`, and other fields of `Plan`.
-    A text is read as the command's options are. A `model` without a direction is the upstream of what the command sends.
+    A text is read as the command's options are. A `model` without a direction is the upstream of what is sent.
 
     Raises:
         OptionError: which option is wrong, what was given, what is allowed.
