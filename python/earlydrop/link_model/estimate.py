@@ -7,6 +7,7 @@ memories that the series allows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,8 +116,9 @@ def estimate(values: Array, step_s: float, grain: float, seed: int = 1) -> Estim
     )
 
 
-def measures(found: Estimate, drawn: Array) -> list[Measure]:
-    """The figures of a series with their intervals; `drawn` are series of X of its length."""
+def measures(found: Estimate, drawn: Array, zeros: bool = True) -> list[Measure]:
+    """The figures of a series with their intervals; `drawn` are series of X of its length. `zeros`: values of 0 are a
+    state of the link."""
     count = len(found.values)
     below = np.sort(drawn, axis=1)
 
@@ -135,19 +137,19 @@ def measures(found: Estimate, drawn: Array) -> list[Measure]:
         least = float(found.quantile(low)) - found.grain if low * count >= 1 else 0.0
         most = float(found.quantile(high)) + found.grain if high * count < count - 1 else None
         said.append(Measure(f"{100 * share:g} %", float(found.quantile(np.array(share))), max(0.0, least), most))
-    said += _empty(found, shares_below)
+    said += _empty(found, shares_below) if zeros else []
     said += _correlations(found)
     return said
 
 
-def _empty(found: Estimate, shares_below: object) -> list[Measure]:
+def _empty(found: Estimate, shares_below: Callable[[Array], Array]) -> list[Measure]:
     """The share of values that are 0, and how long they last."""
     none = found.values <= 0
     share = float(none.mean())
     if not share:
         return []
     grid = special.ndtr(np.linspace(-4, 4, 321))
-    every = shares_below(grid)  # type: ignore[operator]
+    every = shares_below(grid)
     low, high = np.quantile(every, LEVEL, axis=0)
     fits = grid[(low <= share) & (share <= high)]
     ends = (float(fits.min()), float(fits.max())) if len(fits) else (share, share)
@@ -172,7 +174,8 @@ def lengths(flags: NDArray[np.bool_]) -> Array:
 
 def lags(step_s: float, count: int) -> list[float]:
     """The lags at which autocorrelations are shown."""
-    return [lag for lag in LAGS_S if step_s <= lag * 1.001 and lag <= step_s * count / 20]
+    longer = [lag for lag in LAGS_S if step_s * 1.01 < lag <= step_s * count / 20]
+    return [step_s, *longer]
 
 
 def _correlations(found: Estimate) -> list[Measure]:

@@ -84,25 +84,24 @@ def read(path: Path) -> Trace:
 
 
 def _mahimahi(path: Path, lines: Sequence[str]) -> Trace:
-    times = np.empty(len(lines), np.int64)
-    last = count = 0
+    times: list[int] = []
+    last = 0
     for number, line in enumerate(lines, 1):
-        word = line.strip()
-        if not word:
+        if not (word := line.strip()):
             continue
-        if not (word.isascii() and word.isdigit() and len(word) <= 10 and last <= int(word) <= LATEST_MS):
+        if not (len(word) <= 10 and word.isascii() and word.isdigit() and last <= int(word) <= LATEST_MS):
             raise LinkModelError(
                 f"{path}: line {number}: given {foreign.shown(word)}; "
                 f"allowed a whole number of ms from {last:,}, the line before, to {LATEST_MS:,}"
             )
-        last = times[count] = int(word)
-        count += 1
+        last = int(word)
+        times.append(last)
     width = BIN_MS
     while last // width > MOST_VALUES:
         width *= 2
     bins = last // width
     # An opportunity at t ms ends the t-th ms.
-    index = (times[:count] - 1).clip(0) // width
+    index = (np.array(times) - 1).clip(0) // width
     counted = np.bincount(index[index < bins], minlength=bins)
     quantum = PACKET_BITS / (width / 1000)
     return Trace("Mahimahi", "rate", width / 1000, counted * quantum, quantum)
