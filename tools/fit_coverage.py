@@ -101,6 +101,7 @@ def tried(name: str, seed: int, count: int) -> tuple[str, dict[str, bool]]:
     return found.why_not, {
         one.name: (one.low is None or one.low <= right[one.name]) and (one.high is None or right[one.name] <= one.high)
         for one in found.measures
+        if one.name in right
     }
 
 

@@ -144,7 +144,7 @@ def held_out(values: Array, step_s: float, grain: float) -> list[Held]:
     for share, every, value in zip(shares, np.array(levels).T, _quantiles(after, shares), strict=True):
         low, high = np.quantile(every, LEVEL)
         # Beyond the values before it nothing is known but that it is beyond.
-        least = float(found.quantile(low)) - grain if low * split >= 1 else -np.inf
+        least = max(0.0, float(found.quantile(low)) - grain) if low * split >= 1 else 0.0
         most = float(found.quantile(high)) + grain if high * split < split - 1 else np.inf
         said.append(Held(f"{100 * share:g} %", float(value), least, most, float(found.quantile(share))))
     for lag in lags(step_s, len(after)):

@@ -28,7 +28,7 @@ DIGIT = 0.01
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of the series, with its 95 % interval; `None` is an end that the series does not fix."""
+    """A figure of the series, with the 95 % interval of the process; `None` is an end that the series does not fix."""
 
     name: str
     value: float
@@ -137,12 +137,12 @@ def measures(found: Estimate, drawn: Array, zeros: bool = True) -> list[Measure]
         least = float(found.quantile(low)) - found.grain if low * count >= 1 else 0.0
         most = float(found.quantile(high)) + found.grain if high * count < count - 1 else None
         said.append(Measure(f"{100 * share:g} %", float(found.quantile(np.array(share))), max(0.0, least), most))
-    said += _empty(found, shares_below) if zeros else []
+    said += _empty(found, drawn, shares_below) if zeros else []
     said += _correlations(found)
     return said
 
 
-def _empty(found: Estimate, shares_below: Callable[[Array], Array]) -> list[Measure]:
+def _empty(found: Estimate, drawn: Array, shares_below: Callable[[Array], Array]) -> list[Measure]:
     """The share of values that are 0, and how long they last."""
     none = found.values <= 0
     share = float(none.mean())
@@ -154,15 +154,17 @@ def _empty(found: Estimate, shares_below: Callable[[Array], Array]) -> list[Meas
     fits = grid[(low <= share) & (share <= high)]
     ends = (float(fits.min()), float(fits.max())) if len(fits) else (share, share)
     runs = lengths(none)
-    # The share's error in each series, and its memory, say how long the runs may be.
-    at = np.clip(np.searchsorted(grid, share), 0, len(grid) - 1)
-    shares = np.clip(share - (every[:, at] - grid[at]), 1e-4, 1 - 1e-4)
+    # How far a series of this length is from what its own memory leads to.
     next_one = gaussian.autocorrelation(found.weights, found.times, np.array([found.step_s]))[:, 0]
-    possible = found.step_s * gaussian.mean_run(shares, next_one)
-    low, high = np.quantile(possible, LEVEL)
+    expected = gaussian.mean_run(np.full(len(drawn), share), next_one)
+    low_enough = drawn <= special.ndtri(share)
+    ratios = [law / lengths(row).mean() for law, row in zip(expected, low_enough, strict=True) if row.any()]
+    mean = float(runs.mean()) * found.step_s
+    low, high = mean * np.quantile(ratios, LEVEL)
     return [
         Measure("share at 0", share, *ends, unit="share"),
-        Measure("mean time at 0", float(runs.mean()) * found.step_s, float(low), float(high), unit="s"),
+        Measure("mean time at 0", mean, float(low), float(high), unit="s"),
+        Measure("longest time at 0", float(runs.max()) * found.step_s, None, None, unit="s"),
     ]
 
 

@@ -60,6 +60,8 @@ def text(fit: Fit, name: str) -> str:
 
 def _measure(one: Measure, scale: float) -> list[str]:
     shown = _shown(one.unit, scale)
+    if one.low is one.high is None:
+        return [f"{one.name} ({one.unit})", shown(one.value), ""]
     ends = ("?" if end is None else shown(end) for end in (one.low, one.high))
     return [one.name + (f" ({one.unit})" if one.unit == "s" else ""), shown(one.value), " to ".join(ends)]
 

@@ -80,7 +80,12 @@ def read(path: Path) -> Trace:
         return _mahimahi(path, lines)
     if any("time=" in line or line.startswith("PING ") for line in lines[:1000]):
         return _ping(path, lines)
-    raise LinkModelError(f"{path}: line 1: given {foreign.shown(first)}; allowed {ALLOWED}")
+    raise LinkModelError(f"{path}: line 1: given {_quoted(first)}; allowed {ALLOWED}")
+
+
+def _quoted(word: str) -> str:
+    """A wrong line in a message: numbers as they are, as whoever wrote other words into a file may not want them shown."""
+    return foreign.shown(word) if re.fullmatch(r"[-+.,eE0-9]*", word) else f"a text of {len(word)} characters"
 
 
 def _mahimahi(path: Path, lines: Sequence[str]) -> Trace:
@@ -91,7 +96,7 @@ def _mahimahi(path: Path, lines: Sequence[str]) -> Trace:
             continue
         if not (len(word) <= 10 and word.isascii() and word.isdigit() and last <= int(word) <= LATEST_MS):
             raise LinkModelError(
-                f"{path}: line {number}: given {foreign.shown(word)}; "
+                f"{path}: line {number}: given {_quoted(word)}; "
                 f"allowed a whole number of ms from {last:,}, the line before, to {LATEST_MS:,}"
             )
         last = int(word)
@@ -135,8 +140,7 @@ def _json(path: Path, found: Any) -> Trace:
             if said := foreign.complaint(found, shape):
                 raise LinkModelError(f"{path}: {said}")
             return reader(path, found)
-    given = ", ".join(sorted(key[: foreign.SHOWN] for key in found)[:5]) or "nothing"
-    raise LinkModelError(f"{path}: given an object with {given}; allowed {ALLOWED}")
+    raise LinkModelError(f'{path}: given an object without "round_trips" or "intervals"; allowed {ALLOWED}')
 
 
 def _irtt(path: Path, found: Mapping[str, Any]) -> Trace:
