@@ -49,6 +49,16 @@ def link_effects() -> list[str]:
 def link_options() -> list[tuple[str, str]]:
     """What a command's options say of a link: key and meaning of each."""
 
+def link_models() -> str:
+    """The models of links, as JSON."""
+
+def model_series(model: str, seed: int = 1, seconds: float = 60.0, link: str = "bottleneck") -> dict[str, Any]:
+    """Rate and extra delay of a model, from its text or its table as JSON, in each of their steps: `rate_step`, `rate`
+    (bit/s), `delay_step`, `delay` (s)."""
+
+def model_ways(model: str) -> tuple[str, str]:
+    """The models of both directions of a link, from a text or a table as JSON: what its user sends, and receives."""
+
 def words(value_json: str) -> list[str]:
     """The words of a value of a document in one line: `5ms`, or the settings `KEY=VALUE` of a table."""
 

@@ -106,16 +106,16 @@ def parse(document: Mapping[str, Any], settings: Mapping[str, Any] | None = None
 
 
 def link(
-    rate: str | Mapping[str, Any],
-    delay: str | list[str] | Mapping[str, Any],
+    rate: str | Mapping[str, Any] | None = None,
+    delay: str | list[str] | Mapping[str, Any] | None = None,
     *,
     link_layer: str | None = None,
     **more: Any,
 ) -> Link:
-    """A link: `link("5 Mbit/s", "20 ms")`.
+    """A link: `link("5 Mbit/s", "20 ms")`, or `link(model="lte-drive")`, whose model has the rate.
 
     `rate` may also be a `schedule` or a `trace`. With `link_layer="ip"` queues that follow Linux count no Ethernet
-    header. What else happens to packets on the link is given by the keys that it has in a scenario: `framing`,
+    header. What else happens to packets on the link is given by the keys that it has in a scenario: `model`, `framing`,
     `aggregation`, `loss`, `jitter`, `reorder`, such as `loss=0.01` or `jitter="5 ms"`.
 
     As a context manager it is a real link between this program's network namespace and a new one, see
@@ -126,7 +126,8 @@ def link(
     given = effects(more)
     layer = {} if link_layer is None else {"link_layer": link_layer}
     real = {key: value for key, value in more.items() if key not in _core.link_effects()}
-    return Link({"rate": rate, "delay": delay, **layer, **given}, real)
+    own = {key: value for key, value in (("rate", rate), ("delay", delay)) if value is not None}
+    return Link({**own, **layer, **given}, real)
 
 
 class _Written(Queue):

@@ -212,6 +212,23 @@ def paragraph(text: str, indent: str = "") -> str:
     return textwrap.fill(text, width(), initial_indent=indent, subsequent_indent=indent)
 
 
+def parameters(declared: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Lines of a table of parameters: name, default, unit, range, and below each what it is and its source."""
+    head = ["name", "default", "unit", "allowed"]
+    rows = [[p["name"], p["default"], p["unit"] or "-", p["range"]] for p in declared]
+    widths = [max(len(r[k]) for r in [head, *rows]) for k in range(3)]
+    lines = []
+    for row, parameter in zip([head, *rows], [None, *declared], strict=True):
+        start = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
+        lines.append(f"  {start}  {row[3]}")
+        if parameter is None:
+            lines.append("  " + "  ".join("-" * w for w in [*widths, 7]))
+        else:
+            text = parameter["doc"] + (f" Source: {parameter['source']}." if parameter["source"] else "")
+            lines.append(paragraph(text, "      "))
+    return lines
+
+
 def number(value: float | None, digits: int, scale: float = 1) -> str:
     """A number times `scale` with a fixed count of digits, a dash for none."""
     return "-" if value is None or not math.isfinite(value) else f"{scale * value:.{digits}f}"

@@ -17,27 +17,27 @@
 //!
 //! ## Source
 //! R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE)", RFC 8033, 2017; Linux
-//! `net/sched/sch_pie.c`; ns-3 `pie-queue-disc.cc`.
+//! `net/sched/sch_pie.c`; ns-3 `pie-queue-disc.cc`; G. White, R. Pan, DOCSIS-PIE, RFC 8034, 2017.
 //!
 //! ## Differences
 //! 1. `dialect` chooses among rules on which the sources differ:
 //!
-//!    | | rfc | linux | ns3 |
-//!    |---|---|---|---|
-//!    | nothing is dropped while | `<= 2 mean_packet` bytes wait | `< 2 mean_packet` | `<= 2` packets, or bytes if the limit is in bytes |
-//!    | `mean_packet`, auto | 1000 B | 1514 B | 1000 B |
-//!    | the delay that must be low | `qdelay_old` | the last sample | `qdelay_old` |
-//!    | burst allowance at first | 150 ms | 150 ms | 0; set by the first arrival, which is still decided by PIE |
-//!    | it shrinks with | the timer | the time between departures | the timer, which holds `p` at 0 meanwhile |
-//!    | it is renewed | at `p = 0` and low delay, by an arrival | as rfc, by the timer | as rfc for 1.5 s, by the timer |
-//!    | marked while | `p < 0.1` | `p <= 0.1` | `p < 0.1` |
-//!    | `derandomise`, `fast_growth`, auto | off, off | on, on | off, off |
-//!    | two updates without delay | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` |
-//!    | sum of `derandomise` restarts at | drops, random marks | drops, random marks | drops |
-//!    | `byte_scaling` by | `size/mean_packet` | as rfc, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes |
-//!    | a hit, with the random number U | `U < p` | `U < p` | `U <= p` |
-//!    | first update | after `tupdate` (a reconstruction) | 0.5 s | 0 |
-//!    | rate of departures | time of 16 KiB, weight 1/4 | rate, weight 1/8 | rate, weight 1/2 |
+//!    | | rfc | linux | ns3 | docsis |
+//!    |---|---|---|---|---|
+//!    | nothing is dropped while | `<= 2 mean_packet` bytes wait | `< 2 mean_packet` | `<= 2` packets, or bytes if the limit is in bytes | as rfc |
+//!    | `mean_packet`, auto | 1000 B | 1514 B | 1000 B | 1024 B |
+//!    | the delay that must be low | `qdelay_old` | the last sample | `qdelay_old` | `qdelay_old` |
+//!    | burst allowance at first | 150 ms | 150 ms | 0; set by the first arrival, which is still decided by PIE | 0; set by the first drop after quiet |
+//!    | it shrinks with | the timer | the time between departures | the timer, which holds `p` at 0 meanwhile | the timer, which holds `p` at 0 meanwhile |
+//!    | it is renewed | at `p = 0` and low delay, by an arrival | as rfc, by the timer | as rfc for 1.5 s, by the timer | as ns3, after 1 s (`burst_reset`), when it sleeps (`activity`) |
+//!    | marked while | `p < 0.1` | `p <= 0.1` | `p < 0.1` | `p < 0.1` |
+//!    | `derandomise`, `fast_growth`, auto | off, off | on, on | off, off | on, on from 200 ms |
+//!    | two updates without delay | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` | `0.98 p` |
+//!    | sum of `derandomise` restarts at | drops, random marks | drops, random marks | drops | drops, random marks |
+//!    | `byte_scaling` by | `size/mean_packet` | as rfc, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes | `size/mean_packet`, to 0.85, and `p` to 13.6 |
+//!    | a hit, with the random number U | `U < p` | `U < p` | `U <= p` | `U <= p` |
+//!    | first update | after `tupdate` (a reconstruction) | 0.5 s | 0 | after `tupdate` |
+//!    | rate of departures | time of 16 KiB, weight 1/4 | rate, weight 1/8 | rate, weight 1/2 | the link's rate |
 //!
 //! 2. RFC 8033 measures the rate of departures in section 5.2 and allows timestamps. Here timestamps are the default,
 //!    as in Linux and ns-3, with their rule that a departure that empties the queue counts as no delay
@@ -51,7 +51,12 @@
 //! 6. Linux computes with integers (56 bits of probability, ticks of 64 ns). Here doubles, equal to about 1e-9.
 //! 7. The packet that starts a measurement of the rate is counted in it, as in Linux and ns-3 (for rfc a
 //!    reconstruction); the first result is taken whole.
-//! 8. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; in both it
+//! 8. `docsis` has DOCSIS-PIE's rules. Its figures are those of `aqm = "default"` at a link of the model `docsis-up`:
+//!    `qdelay_ref` 10 ms, `tupdate` 16 ms, `alpha` 0.25, `beta` 2.5, `max_burst` 142 ms, `burst_reset` 1 s, `latency`
+//!    "rate", `decay_when` "below_half", `activity` "backlog". Without token buckets the delay is the backlog over the
+//!    link's rate. From `p` = 0.1, 1 and 10 on changes are divided by 0.5, 0.125, 0.03125. The order of the tests is a
+//!    reconstruction.
+//! 9. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; in both it
 //!    rests when probability and delay are gone. The third includes the arrival (a reconstruction). Off here.
 //!
 //! ## Example
@@ -87,7 +92,7 @@ use std::any::Any;
 
 const OWN: [Param; 1] = [Param::word("dialect", Dialect::WORDS, "rfc").says(
     "RFC 8033",
-    "Whose PIE: RFC 8033, Linux or ns-3; they differ in the burst allowance, safeguards and defaults.",
+    "Whose PIE: RFC 8033, Linux, ns-3 or RFC 8034 (DOCSIS); they differ in the burst allowance, safeguards and defaults.",
 )];
 
 /// The declaration.
@@ -96,7 +101,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Pan, Natarajan, Baker, White: Proportional Integral Controller Enhanced, RFC 8033, 2017",
     params: &[&OWN, &PARAMS],
     limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_pie" },
-    build: &|values, _, limit| Ok(Built::Policy(Box::new(Pie::new(values, limit)))),
+    build: &|values, link, limit| Ok(Built::Policy(Box::new(Pie::new(values, limit, link.rate_bps)))),
     ..AqmSpec::named("pie", "PIE", "sojourn time", 2013)
 };
 
@@ -111,8 +116,8 @@ pub struct Pie {
 }
 
 impl Pie {
-    fn new(values: &Values, limit: Limit) -> Self {
-        let set = Settings::read(values, values.choice(&OWN, "dialect"), limit);
+    fn new(values: &Values, limit: Limit, rate_bps: f64) -> Self {
+        let set = Settings::at(values, values.choice(&OWN, "dialect"), limit, rate_bps);
         Pie { state: PieState::new(&set), ticks: Ticks::from(set.first_update, set.tupdate), set }
     }
 }
@@ -180,7 +185,7 @@ mod tests {
 
     fn bench(given: &[(&'static str, Value)]) -> Bench {
         let values = Values::of(given);
-        Bench { pie: Pie::new(&values, Limit::Packets(100)), u: 0.5, draws: Default::default(), now: 100.0, ecn: false }
+        Bench { pie: Pie::new(&values, Limit::Packets(100), 8e6), u: 0.5, draws: Default::default(), now: 100.0, ecn: false }
     }
 
     const QUEUE: QueueView<'static> = QueueView { packets: 50, bytes: 50_000, idle_since: None, contents: None };
@@ -400,6 +405,66 @@ mod tests {
             bench.u = bench.gauge("p");
             assert_eq!(bench.arrive() != Verdict::Pass, at_p, "{word}");
         }
+    }
+
+    /// RFC 8034, appendix A, with its figures.
+    #[test]
+    fn docsis_acts_from_a_third_of_the_buffer_and_protects_a_burst_after_the_first_drop() {
+        let mut bench = bench(&[
+            dialect("docsis"),
+            ("qdelay_ref", Value::Real(0.01)),
+            ("tupdate", Value::Real(0.016)),
+            ("alpha", Value::Real(0.25)),
+            ("beta", Value::Real(2.5)),
+            ("max_burst", Value::Real(0.142)),
+            ("burst_reset", Value::Real(1.0)),
+            ("latency", Value::Choice("rate")),
+            ("decay_when", Value::Choice("below_half")),
+            ("activity", Value::Choice("backlog")),
+        ]);
+        let queue = |packets: u64, bytes| QueueView { packets, bytes, ..QUEUE };
+        let update = |bench: &mut Bench, bytes| {
+            bench.ask(|pie, cx| {
+                pie.on_timer(&queue(bytes / 1000, bytes), cx);
+                Verdict::Pass
+            });
+            bench.gauge("p")
+        };
+        bench.u = 0.0;
+        // 32 packets and an arrival are less than a third of 100: it sleeps, and no timer moves p.
+        assert_eq!(bench.arrive_at(queue(32, 32_000), Ecn::NotEct), Verdict::Pass);
+        assert_eq!(update(&mut bench, 32_000), 0.0);
+        bench.arrive_at(queue(33, 33_000), Ecn::NotEct);
+        // 33 kB at 8 Mbit/s take 33 ms: 0.25 * 23 ms + 2.5 * 33 ms, divided by 2048.
+        let first = update(&mut bench, 33_000);
+        assert!((first - (0.25 * 0.023 + 2.5 * 0.033) / 2048.0).abs() < 1e-12, "{first}");
+        let mut drops = 0;
+        while drops == 0 {
+            update(&mut bench, 33_000);
+            drops = i32::from((0..100).any(|_| bench.arrive_at(queue(33, 33_000), Ecn::NotEct) != Verdict::Pass));
+        }
+        assert_eq!(bench.gauge("burst_allowance"), 0.142);
+        // Nothing is dropped for nine updates, and p is held at 0.
+        assert_eq!((0..9).map(|_| update(&mut bench, 90_000)).fold(0.0, f64::max), 0.0);
+        assert_eq!(bench.gauge("burst_allowance"), 0.0);
+        // 90 ms above the target move p up, by 0.02 at most from 0.1 on, and past 1, to 0.85 * 1024 / 64.
+        while update(&mut bench, 90_000) < 0.1 {}
+        let p = bench.gauge("p");
+        assert!((update(&mut bench, 90_000) - p - 0.02).abs() < 1e-12);
+        for _ in 0..1000 {
+            update(&mut bench, 90_000);
+        }
+        assert_eq!(bench.gauge("p"), 13.6);
+        // Quiet for a second, it sleeps again: a full queue below a third does not wake it.
+        for _ in 0..2000 {
+            update(&mut bench, 0);
+        }
+        assert_eq!(bench.gauge("p"), 0.0);
+        for _ in 0..100 {
+            update(&mut bench, 30_000);
+            assert_eq!(bench.arrive_at(queue(30, 30_000), Ecn::NotEct), Verdict::Pass);
+        }
+        assert_eq!(bench.gauge("p"), 0.0);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod loss;
 pub mod measure;
 pub mod media;
 pub mod medium;
+pub mod model;
 pub mod port;
 pub mod record;
 pub mod segment;

@@ -1,4 +1,4 @@
-//! A link beyond a constant rate and delay: varying rates, framing, aggregation, loss, jitter, reordering.
+//! A link beyond a constant rate and delay: varying rates, models, framing, aggregation, loss, jitter, reordering.
 //!
 //! Everything is decided when a transmission starts, in the order of transmissions. So a link draws the same random
 //! numbers whichever way the engine runs it.
@@ -7,6 +7,7 @@ use crate::aggregation::{Aggregate, Aggregation};
 use crate::framing::Framing;
 use crate::loss::Losses;
 pub use crate::loss::{Bursts, LossPattern};
+use crate::model::{Lag, Model, Rates, Upstream, Walk};
 use crate::wire::Wire;
 use earlydrop_aqm::random::Generator;
 
@@ -31,14 +32,21 @@ pub enum Rate {
         /// Times, ms, in order; the last one is also the period after which all repeat.
         at_ms: Vec<u64>,
     },
+    /// As the link's [`Model`] has it: its mean and its largest value, bit/s.
+    OfModel {
+        /// Mean, bit/s.
+        mean: f64,
+        /// Largest, bit/s.
+        most: f64,
+    },
 }
 
 impl Rate {
     /// The single rate given to disciplines and shown in pictures, bit/s: the mean over the period; without one, over
-    /// the steps and as long again at the last rate; for a trace its mean.
+    /// the steps and as long again at the last rate; for a trace or a model its mean.
     pub fn nominal(&self) -> f64 {
         match self {
-            Rate::Constant(rate) => *rate,
+            Rate::Constant(rate) | Rate::OfModel { mean: rate, .. } => *rate,
             Rate::Schedule { steps, repeat } => {
                 let last = steps.last().map_or(0.0, |&(from, _)| from);
                 let end = repeat.unwrap_or(if last > 0.0 { 2.0 * last } else { 1.0 });
@@ -79,6 +87,8 @@ pub struct Medium {
     rate: Varying,
     framing: Framing,
     aggregate: Option<Aggregate>,
+    upstream: Option<Upstream>,
+    lag: Option<Lag>,
     loss: Option<Losses>,
     jitter: Option<(Jitter, Generator)>,
     reorder: Option<(Reorder, Generator)>,
@@ -106,6 +116,8 @@ impl Medium {
             rate: Varying::new(rate),
             framing: Framing::default(),
             aggregate: None,
+            upstream: None,
+            lag: None,
             loss: None,
             jitter: None,
             reorder: None,
@@ -113,6 +125,21 @@ impl Medium {
             not_before: 0.0,
             lost: 0,
         }
+    }
+
+    /// Adds a model, whose random streams begin with `name`. What is added after it replaces its own framing and
+    /// aggregation.
+    pub fn with_model(mut self, model: &Model, seed: u64, name: &str) -> Medium {
+        let parts = model.parts();
+        self.lag = Lag::new(&parts, seed, name);
+        if let Some(rate) = &parts.rate {
+            self.rate = Varying::Process(Box::new(Rates::new(Walk::new(rate, seed, format!("{name}.rate")))));
+        }
+        self.framing = parts.framing.unwrap_or(self.framing);
+        self.aggregate = parts.aggregation.map(Aggregate::new);
+        self.upstream =
+            parts.grants.map(|grants| Upstream::new(grants, Generator::stream(seed, &format!("{name}.grants"))));
+        self
     }
 
     /// Adds framing, which sets what is sent for each packet.
@@ -162,10 +189,23 @@ impl Medium {
         let bytes = self.framing.on_wire(bytes);
         let rate = &mut self.rate;
         let mut transmit = |start: f64| rate.transmit(wire, start, bytes);
-        let (end, mut arrival) = match &mut self.aggregate {
-            None => transmit(start),
-            Some(aggregate) => aggregate.send(start, bytes, transmit),
+        let (end, mut arrival) = match (&mut self.upstream, &mut self.aggregate) {
+            (Some(upstream), _) => {
+                let (end, received) = upstream.send(wire.rate_bps, start, bytes);
+                (end, received + wire.delay_s)
+            }
+            (None, Some(aggregate)) => aggregate.send(start, bytes, transmit),
+            (None, None) => transmit(start),
         };
+        if let Some(lag) = &mut self.lag {
+            match lag.arrival(end, arrival) {
+                Some(later) => arrival = later,
+                None => {
+                    self.lost += 1;
+                    return Sent { end, arrival: None };
+                }
+            }
+        }
         if self.loss.as_mut().is_some_and(Losses::next) {
             self.lost += 1;
             return Sent { end, arrival: None };
@@ -190,6 +230,7 @@ impl Medium {
     pub fn mean_rate(&self, from: f64, to: f64) -> Option<f64> {
         match &self.rate {
             Varying::Constant => None,
+            Varying::Process(rates) => Some(rates.bits(from, to) / (to - from)),
             Varying::Steps(steps) => Some((steps.bits_until(to) - steps.bits_until(from)) / (to - from)),
             Varying::Opportunities(trace) => {
                 let bytes = f64::from(OPPORTUNITY_BYTES) * (trace.count_until(to) - trace.count_until(from)) as f64;
@@ -204,12 +245,14 @@ enum Varying {
     Constant,
     Steps(Steps),
     Opportunities(Opportunities),
+    Process(Box<Rates>),
 }
 
 impl Varying {
     fn new(rate: &Rate) -> Self {
         match rate {
-            Rate::Constant(_) => Varying::Constant,
+            // A model brings its rate.
+            Rate::Constant(_) | Rate::OfModel { .. } => Varying::Constant,
             Rate::Schedule { steps, repeat } => Varying::Steps(Steps::new(steps.clone(), *repeat)),
             Rate::Opportunities { at_ms } => Varying::Opportunities(Opportunities::new(at_ms)),
         }
@@ -226,6 +269,7 @@ impl Varying {
             }
             Varying::Steps(steps) => steps.end(start, 8.0 * f64::from(bytes)),
             Varying::Opportunities(trace) => trace.end(start, bytes),
+            Varying::Process(rates) => rates.end(start, 8.0 * f64::from(bytes)),
         };
         (end, end + wire.delay_s)
     }

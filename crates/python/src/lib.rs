@@ -59,6 +59,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference::queue_words, module)?)?;
     module.add_function(wrap_pyfunction!(reference::link_effects, module)?)?;
     module.add_function(wrap_pyfunction!(reference::link_options, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::link_models, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::model_series, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::model_ways, module)?)?;
     module.add_function(wrap_pyfunction!(reference::words, module)?)?;
     module.add_function(wrap_pyfunction!(reference::result_fields, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;

@@ -1,11 +1,12 @@
 //! What there is to choose from: disciplines, TCP stacks, keys of a scenario.
 
-use crate::errors::{internal, raise};
+use crate::errors::{internal, interruptible, raise};
 use earlydrop_aqm::catalogue::{all, Link};
 use earlydrop_sim::scenario::{self, stack_catalogue, Doc};
 use earlydrop_sim::vectors;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde_json::{json, Value};
 
 /// The TCP stacks and their options, as JSON.
@@ -93,6 +94,56 @@ pub fn link_effects() -> Vec<&'static str> {
 #[pyfunction]
 pub fn link_options() -> Vec<(&'static str, &'static str)> {
     scenario::link_options()
+}
+
+/// The models of links, as JSON.
+#[pyfunction]
+pub fn link_models() -> String {
+    scenario::models().to_string()
+}
+
+/// The models of both directions of a link by a text or the JSON of a table, as texts: of what its user sends, and
+/// receives.
+#[pyfunction]
+pub fn model_ways(model: &str) -> PyResult<[String; 2]> {
+    document(model).and_then(|doc| scenario::model_ways(&doc)).map_err(raise)
+}
+
+/// A text, or the table that it has as JSON.
+fn document(text: &str) -> Result<Doc, scenario::ScenarioError> {
+    match serde_json::from_str::<Value>(text) {
+        Ok(table @ Value::Object(_)) => Doc::from_json(&table),
+        _ => Ok(Doc::String(text.to_string())),
+    }
+}
+
+/// A model's rate and extra delay in each of their steps, without packets, from its text or the JSON of its table:
+/// `rate_step`, `rate` (bit/s), `delay_step`, `delay` (s). What the model does not have is of no step and empty.
+#[pyfunction]
+#[pyo3(signature = (model, seed=1, seconds=60.0, link="bottleneck"))]
+pub fn model_series<'py>(
+    py: Python<'py>,
+    model: &str,
+    seed: u64,
+    seconds: f64,
+    link: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    const MOST: f64 = 1e8;
+    let model = document(model).and_then(|doc| scenario::model_of(&doc)).map_err(raise)?;
+    if !(0.0..=MOST).contains(&(seconds / model.least_step())) {
+        return Err(PyValueError::new_err(format!(
+            "seconds: given {seconds}; allowed 0 to {}",
+            MOST * model.least_step()
+        )));
+    }
+    let link = link.to_string();
+    let series = interruptible(py, move || model.series(&link, seed, seconds))?;
+    let found = PyDict::new(py);
+    found.set_item("rate_step", series.rate_step)?;
+    found.set_item("rate", series.rate)?;
+    found.set_item("delay_step", series.delay_step)?;
+    found.set_item("delay", series.delay)?;
+    Ok(found)
 }
 
 /// The words of a value of a document, given as JSON, in one line: `5ms`, or the settings `KEY=VALUE` of a table.

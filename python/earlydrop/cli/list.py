@@ -1,4 +1,4 @@
-"""`earlydrop list`: names of disciplines, markers, parents, TCPs, stacks, topologies, traffic and studies."""
+"""`earlydrop list`: names of disciplines, markers, parents, TCPs, stacks, models of links, topologies, traffic, studies."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .exits import DONE
 from .options import Json, Trust
 from .printing import print_json
 
-Kind = Literal["aqms", "markers", "parents", "tcps", "stacks", "topologies", "traffic", "studies"]
+Kind = Literal["aqms", "markers", "parents", "tcps", "stacks", "models", "topologies", "traffic", "studies"]
 
 
 def list_(kind: Kind | None = None, /, *, trust: Trust = False, json: Json = False) -> int:
-    """List disciplines, markers, parents, TCPs, stacks, topologies, traffic and studies.
+    """List disciplines, markers, parents, TCPs, stacks, models of links, topologies, traffic and studies.
 
     Parameters
     ----------
     kind
-        aqms, markers, parents, tcps, stacks, topologies, traffic or studies; everything when left out.
+        aqms, markers, parents, tcps, stacks, models, topologies, traffic or studies; everything when left out.
     """
     kinds: list[Kind] = [kind] if kind else list(get_args(Kind))
     found = {k: _listed(k) for k in kinds}
@@ -90,6 +90,8 @@ def _listed(kind: Kind) -> list[dict[str, Any]]:
     if kind in ("markers", "parents"):
         found = json.loads(_core.markers() if kind == "markers" else _core.parents())[kind]
         return [{k: entry[k] for k in ("name", "title", "year", "summary", "source")} for entry in found]
+    if kind == "models":
+        return [{k: one[k] for k in ("name", "title", "summary")} for one in json.loads(_core.link_models())]
     if kind == "stacks":
         from .. import stacks
 

@@ -1,4 +1,4 @@
-"""`earlydrop show`: a discipline, a TCP stack, or a scenario's network."""
+"""`earlydrop show`: a discipline, a TCP stack, a model of links, or a scenario's network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def show(
     /,
     *,
     plot: Annotated[
-        Path | None, Parameter(name="--plot", help="Also plot the drop curve to this file (.png, .pdf or .svg).")
+        Path | None,
+        Parameter(name="--plot", help="Also plot the drop curve, or a model's rate, to this file (.png, .pdf or .svg)."),
     ] = None,
     picture: Annotated[
         Path | None, Parameter(name="--picture", help="Draw a scenario's network to this file (.png, .pdf or .svg).")
@@ -36,15 +37,16 @@ def show(
     trust: Trust = False,
     json: Json = False,
 ) -> int:
-    """A discipline: parameters, drop curve, documentation; a TCP stack; or a scenario's network.
+    """A discipline: parameters, drop curve, documentation; a TCP stack; a model of links; or a scenario's network.
 
     Parameters
     ----------
     aqm
-        Name of the discipline or stack, as `earlydrop list` prints it, a file with a discipline of your own (mine.py,
+        Name of the discipline, stack or model, as `earlydrop list` prints it, a file with a discipline of your own (mine.py,
         mine.py:MyRed, libmine.so), or a scenario's file, SCENARIO.toml.
     """
     from .. import discipline_names, stacks
+    from ..render import link_models
 
     if aqm in stacks.names():
         if against is not None:
@@ -56,6 +58,8 @@ def show(
         return DONE
     if against is not None:
         raise InputError(f"--against: belongs to a TCP stack ({', '.join(stacks.names())}); given {aqm}")
+    if aqm.split(" ")[0] in link_models.names():
+        return _show_model(aqm, plot, json)
     if aqm.endswith(".toml"):
         return _show_network(aqm, plot, picture, parse_settings(set_), json)
     if picture is not None or set_:
@@ -165,6 +169,25 @@ def _show_network(
     return DONE
 
 
+def _show_model(model: str, plot_file: Path | None, as_json: bool) -> int:
+    from ..render import link_models, plotting
+
+    check_figure("--plot", plot_file)
+    entry, series = link_models.drawn(model)
+    if plot_file is not None:
+        if not series:
+            raise InputError(f"--plot {plot_file}: {entry['title']} has neither a rate of its own nor delays that change")
+        try:
+            plotting.write(link_models.figure(entry, series), plot_file)
+        except OSError as error:
+            raise InputError(f"--plot {plot_file}: {error.strerror}", file=str(plot_file)) from None
+    if as_json:
+        print_json({**entry, "series": {one.name: {"step": one.step, "values": one.values} for one in series}})
+        return DONE
+    print(link_models.text(entry, series))
+    return DONE
+
+
 def _network_text(name: str, network: dict[str, Any]) -> str:
     """Nodes, links and queues in a table. Links of alike hosts stand together."""
     routers = sum(node["router"] for node in network["node"])
@@ -209,8 +232,10 @@ def _first_to_last(names: list[str]) -> str:
 
 def _properties(way: dict[str, Any], network: dict[str, Any]) -> tuple[str, str, str, str]:
     """Rate, delay, queue, and what happens to packets on the way."""
-    more = ", ".join(effects(way)) or "-"
-    return terminal.rate_text(way["rate"], 6), str(way["delay"]), network["queue"].get(way["name"], "-"), more
+    given = effects(way)
+    model = given.pop("model", None)
+    more = ", ".join([*([model["name"]] if model else []), *given]) or "-"
+    return terminal.rate_text(way.get("rate"), 6), str(way["delay"]), network["queue"].get(way["name"], "-"), more
 
 
 def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:
@@ -270,17 +295,7 @@ def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[floa
         **entry["limit"],
     }
     parameters = [limit, *entry["parameters"]]
-    head = ["name", "default", "unit", "allowed"]
-    rows = [[p["name"], p["default"], p["unit"] or "-", p["range"]] for p in parameters]
-    widths = [max(len(r[k]) for r in [head, *rows]) for k in range(3)]
-    for row, parameter in zip([head, *rows], [None, *parameters], strict=True):
-        start = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
-        lines.append(f"  {start}  {row[3]}")
-        if parameter is None:
-            lines.append("  " + "  ".join("-" * w for w in [*widths, 7]))
-        else:
-            text = parameter["doc"] + (f" Source: {parameter['source']}." if parameter["source"] else "")
-            lines.append(terminal.paragraph(text, "      "))
+    lines += terminal.parameters(parameters)
     if curves:
         lines += ["", "Drop probability p_b over the average queue (packets)", ""]
         inside = [y for _, _, ys in curves for y in ys if y < 1]

@@ -38,6 +38,9 @@ ROOM = 1_000_000
 SEGMENT = 65_000
 """Largest segment of a scenario, B."""
 
+DEVICE = "default"
+"""What stands for the discipline that the device of a link's model has."""
+
 Spec = "str | Mapping[str, Any] | Queue"
 
 
@@ -148,7 +151,7 @@ def queue_text(table: Mapping[str, Any], link: Mapping[str, Any]) -> str:
     if "parent" in table:
         settings = {key: value for key, value in table.items() if key != "parent"}
         return shlex.join([f"parent={table['parent']}", *_core.words(json.dumps(settings))])
-    way = {"rate": link["rate"], "delay": link["delay"]}
+    way = {key: link[key] for key in ("rate", "delay", "model") if link.get(key) is not None}
     document = {
         "name": "queue",
         "duration": "1 s",
@@ -183,6 +186,8 @@ def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[t
 
     try:
         name, settings = words(spec)
+        if name == DEVICE:
+            return [(f"{prefix}.aqm", name), *((f"{prefix}.{key}", value) for key, value in settings)]
         if name in {one["name"] for one in json.loads(_core.parents())["parents"]}:
             # The code of a child is loaded, and its name is as the catalogue has it.
             settings = [(key, find(value)["name"] if key == "child.aqm" else value) for key, value in settings]
@@ -216,6 +221,32 @@ def _as_option(error: _core.ScenarioError, given: Mapping[str, Any]) -> OptionEr
     return OptionError(f"{where}: {error.message}{hint}")
 
 
+def _own_rate(model: Any) -> bool:
+    """Whether a model, as an option or a table has it, has a rate of its own."""
+    if not isinstance(model, str):
+        model = model.get("name", "file=") if isinstance(model, Mapping) else ""
+    name = model.split(" ")[0].partition("=")[0]
+    with_rate = [one["name"] for one in json.loads(_core.link_models()) if one["rate"]]
+    return name in (*with_rate, "process", "file")
+
+
+def _complete_models(given: dict[str, Any]) -> None:
+    """Gives each direction its model: what is sent goes up, and what comes goes down, unless the options say otherwise."""
+    model = given.get("model", "none")
+    if model != "none":
+        try:
+            there, back = _core.model_ways(model if isinstance(model, str) else json.dumps(model))
+        except _core.ScenarioError:
+            # The scenario's checker names the option.
+            return
+        given["model"] = there
+        # A rate given for the other direction takes the place of a model's.
+        taken = "reverse_rate" in given and _own_rate(back)
+        given.setdefault("reverse_model", "none" if taken else back)
+    if _own_rate(given.get("reverse_model", "none")):
+        given.setdefault("reverse_rate", None)
+
+
 def plan(
     rate: str | Mapping[str, Any] | None = None,
     delay: str = "0 ms",
@@ -230,21 +261,22 @@ def plan(
     What is given holds in both directions, each with a queue of its own; with `reverse_` in front of its name it is of
     the direction that the command receives. `settings` are what happens to packets on the link, by its keys in a
     scenario (`loss`, `jitter` and others), these and `rate` and `delay` with `reverse_`, and other fields of `Plan`.
-    A text is read as the command's options are.
+    A text is read as the command's options are. A `model` without a direction is the upstream of what the command sends.
 
     Raises:
         OptionError: which option is wrong, what was given, what is allowed.
     """
-    if rate is None:
-        raise OptionError("--rate: is missing; allowed a rate such as 20Mbit/s, trace=FILE, or unlimited")
     # Within what a scenario may have; a wrong MTU is refused below.
     segment = min(max(settings.get("mtu", 1500) - 40, 1), SEGMENT)
-    given: dict[str, Any] = {"rate": rate, "delay": delay}
+    given: dict[str, Any] = {"delay": delay} if rate is None else {"rate": rate, "delay": delay}
     for key in option_keys():
         for name in (key, f"reverse_{key}"):
             value = settings.pop(name, None)
             if value is not None:
                 given[name] = value
+    if rate is None and not _own_rate(given.get("model", "none")):
+        raise OptionError("--rate: is missing; allowed a rate such as 20Mbit/s, trace=FILE, or unlimited, or --model")
+    _complete_models(given)
     host = {"rate": UNLIMITED, "delay": "0 s"}
     sets: list[tuple[str, str]] = []
     ways: dict[str, dict[str, Any]] = {"bottleneck": {}, "reverse": {}}

@@ -429,7 +429,7 @@ class Link(dict[str, Any]):
     def __enter__(self) -> Running:
         if self._running is not None:
             raise LinkError("this link is at work already")
-        self._running = Running(plan(self["rate"], self["delay"], **effects(self), **self._real))
+        self._running = Running(plan(self.get("rate"), self.get("delay", "0 ms"), **effects(self), **self._real))
         return self._running
 
     def __exit__(

@@ -174,7 +174,7 @@ def _core(link: Mapping[str, Any], routers: set[str]) -> bool:
 
 
 def _odd(way: Any) -> bool:
-    return isinstance(way, Mapping) and (isinstance(way["rate"], Mapping) or bool(effects(way)))
+    return isinstance(way, Mapping) and (isinstance(way.get("rate"), Mapping) or bool(effects(way)))
 
 
 def _dots(axes: Axes, nodes: Sequence[Any], left_out: set[str]) -> None:
@@ -268,10 +268,10 @@ def _free_direction(angles: Sequence[float]) -> float:
 
 
 def _words(link: Mapping[str, Any]) -> str:
-    there = f"{rate_text(link['rate'])}, {delay_text(link['delay'])}"
+    there = f"{rate_text(link.get('rate'))}, {delay_text(link['delay'])}"
     if link["reverse"] is False:
         return there
-    back = f"{rate_text(link['reverse']['rate'])}, {delay_text(link['reverse']['delay'])}"
+    back = f"{rate_text(link['reverse'].get('rate'))}, {delay_text(link['reverse']['delay'])}"
     return there if back == there else f"{there}\nback {back}"
 
 
@@ -302,7 +302,7 @@ def _alike(links: Sequence[Any]) -> str:
     if len(links) < 2:
         return ""
     words = [_words(link).replace("\n", ", ") for link in links]
-    rates = {rate_text(way["rate"]) for link in links for way in (link, link["reverse"]) if way}
+    rates = {rate_text(way.get("rate")) for link in links for way in (link, link["reverse"]) if way}
     if len(rates) == 1 and len(set(words)) > 1:
         delays = [float(str(way["delay"]).split()[0]) for link in links for way in (link, link["reverse"]) if way]
         low, high = (delay_text(f"{delay!r} s") for delay in (min(delays), max(delays)))

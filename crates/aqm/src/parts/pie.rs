@@ -14,6 +14,8 @@ words! {
         Linux = "linux",
         /// ns-3, `pie-queue-disc.cc`.
         Ns3 = "ns3",
+        /// RFC 8034, appendix A: DOCSIS-PIE.
+        Docsis = "docsis",
     }
 }
 
@@ -62,7 +64,7 @@ pub const PARAMS: [Param; 19] = [
     Param::new("mean_packet", Unit::Bytes, Kind::real(1.0, f64::INFINITY).or_auto(), Value::Auto)
         .says(
             "RFC 8033, 4.1 without a figure; ns-3: 1000 B; Linux: psched_mtu, 1514 B",
-            "Nothing is dropped while at most two such packets wait; auto is 1000 B, and 1514 B for linux.",
+            "Nothing is dropped while at most two such packets wait; auto is 1000 B, for linux 1514 B, for docsis 1024 B.",
         ),
     Param::real("mark_ecnth", Unit::None, Kind::real(0.0, 1.0), 0.1)
         .says(
@@ -72,7 +74,7 @@ pub const PARAMS: [Param; 19] = [
     Param::word("latency", Latency::WORDS, "timestamp")
         .says(
             "RFC 8033, 4.2 and 5.2; Linux, ns-3: timestamp",
-            "The delay: how long the last packet waited, or the backlog over a measured rate of departures.",
+            "The delay: how long the last packet waited, or the backlog over a measured rate of departures (docsis: over the link's rate).",
         ),
     Param::real("dq_threshold", Unit::Bytes, Kind::real(1.0, 65_536.0), 16_384.0)
         .says(
@@ -81,14 +83,14 @@ pub const PARAMS: [Param; 19] = [
         ),
     Param::flag("zero_when_empty", true).says("Linux, ns-3", "A departure that leaves the queue empty counts as no delay, lest the last delay stands on an idle link."),
     Param::switch("cap_adjustment").says("RFC 8033, 5.5; Linux, ns-3: on", "From p = 0.1 on, one update adds 0.02 at most; auto is on."),
-    Param::switch("derandomise").says("RFC 8033, 5.4 and appendix B; Linux: on; ns-3: off", "No drop until the probabilities since the last add up to 0.85, one for certain at 8.5; auto is on for linux only."),
-    Param::switch("fast_growth").says("Linux: on", "Each update adds 0.02 while the delay is above 250 ms; auto is on for linux only."),
+    Param::switch("derandomise").says("RFC 8033, 5.4 and appendix B; Linux: on; ns-3: off", "No drop until the probabilities since the last add up to 0.85, one for certain at 8.5; auto is on for linux and docsis only."),
+    Param::switch("fast_growth").says("Linux, RFC 8034: on", "Each update adds 0.02 while the delay is above 250 ms (docsis: 200 ms); auto is on for linux and docsis only."),
     Param::word("decay_when", DecayWhen::WORDS, "zero")
         .says(
             "RFC 8033, 4.2: zero; appendix B: below_half",
             "The probability decays after two updates with no delay, or with less than half of qdelay_ref.",
         ),
-    Param::switch("byte_scaling").says("RFC 8033, 4.1: may; Linux bytemode: off; ns-3: with a limit in bytes", "Probability in proportion to the size; auto is on for ns3 with a limit in bytes only."),
+    Param::switch("byte_scaling").says("RFC 8033, 4.1: may; Linux bytemode: off; ns-3: with a limit in bytes", "Probability in proportion to the size; auto is on for docsis, and for ns3 with a limit in bytes, only."),
     Param::word("activity", ActiveWhen::WORDS, "always")
         .says(
             "RFC 8033, appendix B: backlog; ns-3 ActiveThreshold: delay; both: off by default here",
@@ -99,7 +101,7 @@ pub const PARAMS: [Param; 19] = [
     Param::real("burst_reset", Unit::Seconds, Kind::real(0.0, 1e6), 1.5)
         .says(
             "ns-3 BURST_RESET_TIMEOUT",
-            "How long the queue must be quiet before a burst is allowed again (ns3 only).",
+            "How long the queue must be quiet before a burst is allowed again (ns3 and docsis only).",
         ),
 ];
 
@@ -146,6 +148,8 @@ pub struct Settings {
     resets_after: u32,
     /// Packets or bytes.
     limit: Limit,
+    /// The link's rate, bytes/s (docsis).
+    rate: f64,
 }
 
 /// When PIE is active.
@@ -161,15 +165,21 @@ enum Activity {
 impl Settings {
     /// The settings among `values`, declared as [`PARAMS`], for a queue with `limit`.
     pub fn read(values: &Values, dialect: Dialect, limit: Limit) -> Self {
+        Settings::at(values, dialect, limit, f64::NAN)
+    }
+
+    /// The same at a link of `rate_bps`, which docsis needs.
+    pub fn at(values: &Values, dialect: Dialect, limit: Limit, rate_bps: f64) -> Self {
         let number = |name| values.real(&PARAMS, name);
         let or = |name, auto| values.number(&PARAMS, name).unwrap_or(auto);
         let switch = |name, auto| values.switch(&PARAMS, name).unwrap_or(auto);
         let first_update = match dialect {
-            Dialect::Rfc => number("tupdate"),
+            Dialect::Rfc | Dialect::Docsis => number("tupdate"),
             Dialect::Linux => 0.5,
             Dialect::Ns3 => 0.0,
         };
         let (linux, tupdate) = (dialect == Dialect::Linux, number("tupdate"));
+        let docsis = dialect == Dialect::Docsis;
         let in_bytes = matches!(limit, Limit::Bytes(_));
         Settings {
             dialect,
@@ -179,19 +189,26 @@ impl Settings {
             alpha: number("alpha"),
             beta: number("beta"),
             max_burst: number("max_burst"),
-            mean_packet: or("mean_packet", if linux { 1514.0 } else { 1000.0 }),
+            mean_packet: or(
+                "mean_packet",
+                match dialect {
+                    Dialect::Linux => 1514.0,
+                    Dialect::Docsis => 1024.0,
+                    Dialect::Rfc | Dialect::Ns3 => 1000.0,
+                },
+            ),
             mark_ecnth: number("mark_ecnth"),
             latency: values.choice(&PARAMS, "latency"),
             dq_threshold: number("dq_threshold"),
             zero_when_empty: values.flag(&PARAMS, "zero_when_empty"),
             cap: switch("cap_adjustment", true),
-            derandomise: switch("derandomise", linux),
-            fast_growth: switch("fast_growth", linux),
+            derandomise: switch("derandomise", linux || docsis),
+            fast_growth: switch("fast_growth", linux || docsis),
             decay_below: match values.choice(&PARAMS, "decay_when") {
                 DecayWhen::Zero => 0.0,
                 DecayWhen::BelowHalf => number("qdelay_ref") / 2.0,
             },
-            byte_scaling: switch("byte_scaling", dialect == Dialect::Ns3 && in_bytes),
+            byte_scaling: switch("byte_scaling", docsis || dialect == Dialect::Ns3 && in_bytes),
             activity: match values.choice(&PARAMS, "activity") {
                 ActiveWhen::Always => Activity::Always,
                 ActiveWhen::Backlog => Activity::Backlog,
@@ -199,6 +216,7 @@ impl Settings {
             },
             resets_after: (number("burst_reset") / tupdate) as u32,
             limit,
+            rate: rate_bps / 8.0,
         }
     }
 
@@ -229,9 +247,20 @@ impl Settings {
         }
     }
 
+    /// Whether a third of the limit is in use, with an arrival.
+    fn in_use(&self, packet: &Packet, packets: u64, bytes: u64) -> bool {
+        match self.limit {
+            Limit::Packets(n) => 3 * (packets + 1) >= n,
+            Limit::Bytes(n) => 3 * (bytes + u64::from(packet.size)) >= n,
+        }
+    }
+
     /// `p` scaled for a packet of `size` bytes; Linux does not scale for packets above its MTU.
     fn scaled(&self, p: f64, size: u32) -> f64 {
         let factor = f64::from(size) / self.mean_packet;
+        if self.dialect == Dialect::Docsis {
+            return (if self.byte_scaling { p * factor } else { p }).min(0.85);
+        }
         if !self.byte_scaling || self.dialect == Dialect::Linux && factor > 1.0 {
             p
         } else {
@@ -249,6 +278,19 @@ fn tuning(p: f64) -> f64 {
         [(0.1, 1.0), (0.01, 2.0), (0.001, 8.0), (0.0001, 32.0), (0.00001, 128.0), (0.000_001, 512.0)];
     STEPS.iter().find(|&&(from, _)| p >= from).map_or(2048.0, |&(_, divisor)| divisor)
 }
+
+/// The divisor where the probability may be above 1, as a small packet's is scaled down (RFC 8034, appendix A).
+fn tuning_docsis(p: f64) -> f64 {
+    match p {
+        p if p >= 10.0 => 0.031_25,
+        p if p >= 1.0 => 0.125,
+        p if p >= 0.1 => 0.5,
+        p => tuning(p),
+    }
+}
+
+/// Bytes of the smallest packet (RFC 8034: MIN_PKTSIZE).
+const SMALLEST: f64 = 64.0;
 
 /// ns-3's three states of the burst allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,7 +337,7 @@ impl PieState {
             p: 0.0,
             qdelay: 0.0,
             qdelay_old: 0.0,
-            burst_allowance: if set.dialect == Dialect::Ns3 { 0.0 } else { set.max_burst },
+            burst_allowance: if matches!(set.dialect, Dialect::Ns3 | Dialect::Docsis) { 0.0 } else { set.max_burst },
             burst: Burst::None,
             quiet_updates: 0,
             accu: 0.0,
@@ -310,6 +352,7 @@ impl PieState {
     pub fn update(&mut self, set: &Settings, bytes: u64) {
         if set.latency == Latency::Rate {
             self.qdelay = match set.dialect {
+                Dialect::Docsis => bytes as f64 / set.rate,
                 _ if self.measured == 0.0 => 0.0,
                 Dialect::Rfc => bytes as f64 * self.measured / set.dq_threshold,
                 _ => bytes as f64 / self.measured,
@@ -320,15 +363,15 @@ impl PieState {
         }
         let (qdelay, old) = (self.qdelay, self.qdelay_old);
         let mut p = self.p;
-        if set.dialect == Dialect::Ns3 && self.burst_allowance > 0.0 {
+        if matches!(set.dialect, Dialect::Ns3 | Dialect::Docsis) && self.burst_allowance > 0.0 {
             p = 0.0;
         } else {
             let mut change = set.alpha * (qdelay - set.qdelay_ref) + set.beta * (qdelay - old);
-            change /= tuning(p);
+            change /= if set.dialect == Dialect::Docsis { tuning_docsis(p) } else { tuning(p) };
             if set.cap && p >= 0.1 && change > 0.02 {
                 change = 0.02;
             }
-            if set.fast_growth && qdelay > 0.25 {
+            if set.fast_growth && qdelay > if set.dialect == Dialect::Docsis { 0.2 } else { 0.25 } {
                 change += 0.02;
             }
             p += change;
@@ -342,7 +385,8 @@ impl PieState {
                 _ => p *= 0.98,
             }
         }
-        self.p = p.clamp(0.0, 1.0);
+        let most = if set.dialect == Dialect::Docsis { (0.85 * set.mean_packet / SMALLEST).max(1.0) } else { 1.0 };
+        self.p = p.clamp(0.0, most);
         let at_rest = self.p == 0.0 && set.low(qdelay) && set.low(old);
         match set.dialect {
             Dialect::Rfc => self.pass(set.tupdate),
@@ -355,6 +399,7 @@ impl PieState {
                 }
             }
             Dialect::Ns3 => self.pass_ns3(set, at_rest),
+            Dialect::Docsis => self.pass_docsis(set, at_rest),
         }
         self.qdelay_old = qdelay;
     }
@@ -387,6 +432,23 @@ impl PieState {
         }
     }
 
+    /// RFC 8034, appendix A: after a burst, once all is quiet, it waits for the next one, and after `burst_reset` sleeps.
+    fn pass_docsis(&mut self, set: &Settings, at_rest: bool) {
+        let quiet = at_rest && self.burst_allowance == 0.0;
+        self.pass(set.tupdate);
+        match self.burst {
+            Burst::Protecting if quiet => (self.burst, self.quiet_updates) = (Burst::Over, 0),
+            Burst::Over if quiet => {
+                self.quiet_updates += 1;
+                if self.quiet_updates > set.resets_after && set.activity != Activity::Always {
+                    (self.active, self.quiet_updates) = (false, 0);
+                }
+            }
+            Burst::Over => self.quiet_updates = 0,
+            _ => {}
+        }
+    }
+
     /// Decides over an arrival that finds `packets` and `bytes` here; [`Verdict::Signal`] only if it can be marked.
     pub fn arrive(
         &mut self,
@@ -404,11 +466,15 @@ impl PieState {
         // If PIE is asleep, or p is 0 so that it may fall asleep, this arrival was not dropped.
         match set.activity {
             Activity::Always => {}
+            // docsis sleeps by its timer.
+            Activity::Backlog | Activity::Delay(_) if set.dialect == Dialect::Docsis => {
+                if !self.active && set.in_use(packet, packets, bytes) {
+                    (self.active, self.burst, self.quiet_updates) = (true, Burst::Over, 0);
+                    (self.p, self.qdelay_old, self.accu) = (0.0, 0.0, 0.0);
+                }
+            }
             Activity::Backlog => {
-                let third = match set.limit {
-                    Limit::Packets(n) => 3 * (packets + 1) >= n,
-                    Limit::Bytes(n) => 3 * (bytes + u64::from(packet.size)) >= n,
-                };
+                let third = set.in_use(packet, packets, bytes);
                 self.wake_or_sleep(set, third, cx.now, |delay| delay == 0.0);
             }
             // ns-3 cuts delays off to whole milliseconds: below 1 ms they are 0.
@@ -453,7 +519,7 @@ impl PieState {
         let p = set.scaled(self.p, packet.size);
         let mut forced = false;
         if set.derandomise {
-            let added = if set.dialect == Dialect::Linux { p } else { self.p };
+            let added = if matches!(set.dialect, Dialect::Linux | Dialect::Docsis) { p } else { self.p };
             self.accu = if added == 0.0 { 0.0 } else { self.accu + added };
             if self.accu < 0.85 - SLACK {
                 return Verdict::Pass;
@@ -462,13 +528,17 @@ impl PieState {
         }
         if !forced {
             let u = cx.random.uniform();
-            let hit = if set.dialect == Dialect::Ns3 { p > 0.0 && u <= p } else { u < p };
+            let hit = if matches!(set.dialect, Dialect::Ns3 | Dialect::Docsis) { p > 0.0 && u <= p } else { u < p };
             if !hit {
                 return Verdict::Pass;
             }
             if set.dialect != Dialect::Ns3 {
                 self.accu = 0.0;
             }
+        }
+        if set.dialect == Dialect::Docsis && self.burst != Burst::Protecting {
+            // The first drop after quiet starts the allowance.
+            (self.burst, self.burst_allowance) = (Burst::Protecting, set.max_burst);
         }
         let below = if set.dialect == Dialect::Linux { self.p <= set.mark_ecnth } else { self.p < set.mark_ecnth };
         let reason = if forced || p >= 1.0 { Reason::Forced } else { Reason::Early };
@@ -510,7 +580,7 @@ impl PieState {
         let (elapsed, rate) = (now - *start, *count / (now - *start));
         let first = self.measured == 0.0;
         match set.dialect {
-            Dialect::Rfc => {
+            Dialect::Rfc | Dialect::Docsis => {
                 let weight = set.dq_threshold / 65_536.0;
                 self.measured = if first { elapsed } else { weight * elapsed + (1.0 - weight) * self.measured };
                 self.measuring = None;

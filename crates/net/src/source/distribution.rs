@@ -143,7 +143,7 @@ fn positive(random: &mut Generator) -> f64 {
 }
 
 /// A normal deviate (Box and Muller 1958); the second of the pair is discarded, so that a draw has no state.
-fn normal(random: &mut Generator) -> f64 {
+pub(crate) fn normal(random: &mut Generator) -> f64 {
     let radius = (-2.0 * libm::log(positive(random))).sqrt();
     radius * libm::cos(std::f64::consts::TAU * random.uniform())
 }

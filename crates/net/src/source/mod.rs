@@ -13,6 +13,7 @@ mod sessions;
 mod transfers;
 
 pub use cbr::Cbr;
+pub(crate) use distribution::normal;
 pub use distribution::Distribution;
 pub use emission::{Emission, LARGEST_PAYLOAD};
 pub use frames::Frames;

@@ -1,7 +1,7 @@
 //! `limit = "2 bdp"`: a buffer given in bandwidth-delay products.
 //!
 //! The bandwidth is the nominal rate of the queue's link, or its parent's if that is less; the delay is the largest
-//! base RTT of the TCP flows and stacks from outside that pass the link with data or ACKs: the propagation delays of all links there and back.
+//! base RTT of the TCP flows and stacks from outside that pass the link with data or ACKs: the propagation delays of all links there and back, with the means of those that models add.
 //! A drawn delay counts with its upper end and drawn pairs are those of seed 1, so that the buffer does not depend on
 //! the run's seed. A queue at several links has the largest of their products. The limit is in bytes, rounded up.
 
@@ -61,7 +61,7 @@ pub(super) fn largest(scenario: &Scenario) -> Vec<Option<f64>> {
         }
         let mut way = routes.route(from, to).unwrap_or_default();
         way.extend(routes.route(to, from).unwrap_or_default());
-        let delay = |&link: &u32| graph.link(link).map_or(0.0, |(direction, ..)| direction.link.mean_delay());
+        let delay = |&link: &u32| graph.link(link).map_or(0.0, |(direction, ..)| direction.link.usual_delay());
         let rtt: f64 = way.iter().map(delay).sum();
         for link in way {
             let longest = &mut rtts[link as usize];
@@ -76,7 +76,7 @@ fn largest_of_pairs(scenario: &Scenario, dumbbell: &Dumbbell) -> Vec<Option<f64>
     let mut dumbbell = dumbbell.clone();
     upper(&mut dumbbell.senders);
     upper(&mut dumbbell.receivers);
-    let (there, back) = (dumbbell.bottleneck.mean_delay(), dumbbell.reverse.mean_delay());
+    let (there, back) = (dumbbell.bottleneck.usual_delay(), dumbbell.reverse.usual_delay());
     let access: Vec<[f64; 2]> = dumbbell.access_delays(SEED).collect();
     let flows = scenario.pairs_of_flows(dumbbell.pairs).filter(|(traffic, ..)| traffic.tcp().is_some());
     // The links are added in their order, so that the sum is rounded as in any other network.

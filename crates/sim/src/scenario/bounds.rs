@@ -114,6 +114,16 @@ pub(super) const ACCESS: Interval = seconds(0.0, 10.0, true);
 pub(super) const AGGREGATE: u32 = 1_000_000_000;
 /// Period of a schedule of rates.
 pub(super) const REPEAT: Interval = seconds(0.0, 1e6, true);
+/// Largest file of a link's model, in bytes.
+pub(super) const MODEL_BYTES: u64 = 1 << 16;
+/// Steps of a process.
+pub(super) const STEP: Interval = seconds(1e-3, 1e3, false);
+/// Time constants of a process.
+pub(super) const TIME_CONSTANT: Interval = seconds(1e-3, 1e6, false);
+/// Weights of a process's time constants.
+pub(super) const WEIGHT: Interval = Interval { low: 0.0, high: 1.0, open_low: true, open_high: false, unit: "" };
+/// Probabilities of quantiles.
+pub(super) const QUANTILE: Interval = Interval { low: 1e-4, high: 0.9999, open_low: false, open_high: false, unit: "" };
 /// Probabilities.
 pub(super) const PROBABILITY: Interval = Interval { low: 0.0, high: 1.0, open_low: false, open_high: false, unit: "" };
 /// Mean stay in the bad state of a link that loses packets in bursts, packets.

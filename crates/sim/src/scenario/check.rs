@@ -180,10 +180,13 @@ fn least_time(link: &LinkSpec) -> f64 {
     let fastest = match &link.rate {
         Rate::Constant(rate) => *rate,
         Rate::Schedule { steps, .. } => steps.iter().map(|&(_, rate)| rate).fold(0.0, f64::max),
+        Rate::OfModel { most, .. } => *most,
         // The trace lists how many packets a millisecond has.
         Rate::Opportunities { .. } => return f64::INFINITY,
     };
-    8.0 * f64::from(ACK_BYTES) / fastest + link.least_delay()
+    8.0 * f64::from(ACK_BYTES) / fastest
+        + link.least_delay()
+        + link.effects.model.as_ref().map_or(0.0, |model| model.parts().least_delay())
 }
 
 /// Whether links make a cycle: nodes remain after repeatedly removing those without an incoming link (Kahn).

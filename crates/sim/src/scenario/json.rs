@@ -1,11 +1,11 @@
 //! A checked scenario as JSON: every default filled in, every value in its base unit.
 
-use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
 use super::check::FLOWS;
 use super::model::{FlowRecord, Marker, Parent, QueueSpec, Record, Topology};
+use super::parameters::written as parameter;
 use super::values::{seconds, RANDOM};
 use super::whole::Scenario;
 use super::{topology, traffic};
@@ -108,17 +108,6 @@ fn limit(limit: Limit) -> String {
         Limit::Packets(x) => format!("{x} packets"),
         Limit::Bytes(x) => format!("{x} B"),
     }
-}
-
-/// A parameter; a default that JSON cannot write (infinity) is left out and stays the default.
-pub(crate) fn parameter(value: Value) -> Option<Json> {
-    Some(match value {
-        Value::Real(x) if !x.is_finite() => return None,
-        Value::Real(x) => x.into(),
-        Value::Whole(x) => x.into(),
-        Value::Flag(x) => x.into(),
-        Value::QueueBytes(_) | Value::Choice(_) | Value::Text(_) | Value::Auto => value.to_string().into(),
-    })
 }
 
 fn record(record: &Record) -> Json {

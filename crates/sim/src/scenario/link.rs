@@ -11,6 +11,7 @@ use super::error::ScenarioError;
 use super::fields::{join, whole_form, Checked, Field, Fields};
 use super::forms::{Bytes, Flag, OneOf, Own, Quantity, Range, Whole};
 use super::keys::{self, Form, Key, Read, Row, Rows};
+use super::link_model::{self, NONE};
 use super::schemas::{self, about, list, object, pair, reference, text};
 use super::units;
 use super::values::{delays, delays_json, seconds, DELAYS_FORM, RANDOM};
@@ -58,7 +59,7 @@ pub(super) static LINK_LAYER: Key<OneOf<LinkLayer>> = Key::or(
 /// A key for an effect on packets on a link.
 struct Effect {
     row: &'static dyn Row,
-    read: fn(&Fields<'_>, &mut Effects) -> Checked<()>,
+    read: fn(&Fields<'_>, Links<'_>, &mut Effects) -> Checked<()>,
     write: fn(&Effects, &mut Map<String, Json>),
     /// The value in one line, as a command's option has it.
     text: fn(&Effects) -> Option<String>,
@@ -68,12 +69,12 @@ struct Effect {
 /// stands for the whole table, if one does. In place of a table there may be a text of words.
 macro_rules! effects {
     ($($name:ident: $kind:ty = $key:expr, $alone:expr;)*) => {
-        static EFFECTS: &[Effect] = &[$({
+        static EFFECTS: &[Effect] = &[OF_MODEL, $({
             static KEY: Key<Own<$kind>> = $key;
             const ALONE: fn(&$kind) -> Option<Json> = $alone;
             Effect {
                 row: &KEY,
-                read: |fields, effects| {
+                read: |fields, _, effects| {
                     let field = KEY.field(fields).filter(|field| !matches!(field.doc, Doc::String(text) if text == NONE));
                     effects.$name = field.map(|field| with_words(&field, KEY.form.read)).transpose()?;
                     Ok(())
@@ -87,8 +88,16 @@ macro_rules! effects {
     };
 }
 
-/// The text that stands for no effect.
-const NONE: &str = "none";
+/// The model, which needs the scenario's folder.
+const OF_MODEL: Effect = Effect {
+    row: &link_model::MODEL,
+    read: |fields, links, effects| {
+        effects.model = link_model::read(fields, links)?;
+        Ok(())
+    },
+    write: |effects, map| link_model::MODEL.write_given(effects.model.as_ref(), map),
+    text: |effects| effects.model.as_ref().map(link_model::text),
+};
 
 /// Reads a field that may be a text of words in place of a table.
 fn with_words<T>(field: &Field<'_>, read: impl FnOnce(&Field<'_>) -> Checked<T>) -> Checked<T> {
@@ -205,9 +214,10 @@ pub fn link_options() -> Vec<(&'static str, &'static str)> {
 /// Each key of a checked link, and its value as [`link_options`] has it, in one line.
 pub fn link_words(link: &LinkSpec) -> Vec<(&'static str, String)> {
     let line = |value: Json| words(&value).join(" ");
-    let own = [(RATE.name, line(RATE.form.write(&link.rate))), (DELAY.name, line(DELAY.form.write(&link.delay)))];
+    let rate = (!of_model(&link.rate)).then(|| (RATE.name, line(RATE.form.write(&link.rate))));
+    let own = rate.into_iter().chain([(DELAY.name, line(DELAY.form.write(&link.delay)))]);
     let effects = EFFECTS.iter().filter_map(|effect| Some((effect.row.name(), (effect.text)(&link.effects)?)));
-    own.into_iter().chain(effects).collect()
+    own.chain(effects).collect()
 }
 
 /// Keys of a link, with one of the three delays.
@@ -278,14 +288,7 @@ fn or_words(other: Option<Json>, rows: Rows) -> Json {
     json!({ "anyOf": forms })
 }
 
-/// Reads links, with the folder of traces and the duration of a run.
-#[derive(Clone, Copy)]
-pub(super) struct Links<'a> {
-    /// The folder of the scenario's file.
-    pub folder: Option<&'a Path>,
-    /// The duration of a run, s.
-    pub duration: f64,
-}
+pub(super) use super::link_model::Links;
 
 impl Links<'_> {
     /// A single link.
@@ -309,19 +312,33 @@ impl Links<'_> {
 
     /// The link of a table that may have other keys too; missing keys are taken from `default`.
     pub fn spec(&self, fields: &Fields<'_>, delay: &Key<Delay>, default: Option<&LinkSpec>) -> Checked<LinkSpec> {
-        let rate = match (RATE.field(fields), default) {
-            (Some(field), _) => with_words(&field, |field| self.rate(field))?,
-            (None, Some(default)) => default.rate.clone(),
-            (None, None) => return Err(RATE.missing(fields)),
-        };
-        let delay = match default {
-            Some(default) => delay.read_or(fields, default.delay.clone())?,
-            None => delay.read(fields)?,
-        };
         let mut effects = Effects::NONE;
         for effect in EFFECTS {
-            (effect.read)(fields, &mut effects)?;
+            (effect.read)(fields, *self, &mut effects)?;
         }
+        // The model of the default, unless a rate replaces that of the model.
+        if let (Some(default), None) = (default, link_model::MODEL.field(fields)) {
+            if !of_model(&default.rate) || RATE.field(fields).is_none() {
+                effects.model.clone_from(&default.effects.model);
+            }
+        }
+        let own = effects.model.as_ref().and_then(|model| model.parts().rate);
+        let rate = match (RATE.field(fields), own, default) {
+            (Some(field), Some(_), _) => {
+                let message = "is given beside a model that has a rate";
+                return Err(ScenarioError::new(field.path, message).allowed("one of the two"));
+            }
+            (None, Some(process), _) => Rate::OfModel { mean: process.mean(), most: process.largest() },
+            (Some(field), None, _) => with_words(&field, |field| self.rate(field))?,
+            (None, None, Some(default)) if !of_model(&default.rate) => default.rate.clone(),
+            (None, None, _) => return Err(RATE.missing(fields)),
+        };
+        let delay = match (default, &effects.model) {
+            (Some(default), _) => delay.read_or(fields, default.delay.clone())?,
+            (None, Some(_)) => delay.read_or(fields, Delays::Same(0.0))?,
+            (None, None) => delay.read(fields)?,
+        };
+        link_model::fits(fields, &effects, &rate)?;
         if let (Some(field), Rate::Opportunities { .. }) = (fields.optional("aggregation"), &rate) {
             return Err(field
                 .error("contradicts a trace, which has the times of all deliveries")
@@ -626,7 +643,9 @@ fn reorder(field: &Field<'_>) -> Checked<Reorder> {
 
 /// The link as a document has it.
 pub(super) fn write(link: &LinkSpec, map: &mut Map<String, Json>) {
-    RATE.write(&link.rate, map);
+    if !of_model(&link.rate) {
+        RATE.write(&link.rate, map);
+    }
     DELAY.write(&link.delay, map);
     if link.link_layer != LinkLayer::Ethernet {
         LINK_LAYER.write(&link.link_layer, map);
@@ -634,6 +653,11 @@ pub(super) fn write(link: &LinkSpec, map: &mut Map<String, Json>) {
     for effect in EFFECTS {
         (effect.write)(&link.effects, map);
     }
+}
+
+/// Whether the rate is that of the link's model.
+fn of_model(rate: &Rate) -> bool {
+    matches!(rate, Rate::OfModel { .. })
 }
 
 fn write_rate(over_time: &Rate) -> Json {
@@ -648,6 +672,8 @@ fn write_rate(over_time: &Rate) -> Json {
             map.into()
         }
         Rate::Opportunities { at_ms } => json!({ "trace": at_ms }),
+        // Not written: the model is.
+        Rate::OfModel { mean, .. } => rate(*mean).into(),
     }
 }
 

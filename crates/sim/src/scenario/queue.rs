@@ -257,7 +257,7 @@ fn is_complete(fields: &Fields<'_>, spec: &AqmSpec) -> bool {
 }
 
 /// A parameter's value: of the right type and unit, in range. `bare`: times and rates may be without a unit.
-fn value(param: &Param, field: &Field<'_>, bare: bool) -> Checked<Value> {
+pub(super) fn value(param: &Param, field: &Field<'_>, bare: bool) -> Checked<Value> {
     if !bare {
         needs_unit(param, field)?;
     }

@@ -4,13 +4,14 @@
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::folded::{self, Folded};
 use earlydrop_aqm::markers::{self, MarkerSpec};
-use earlydrop_aqm::params::{Kind, Param, Value};
+use earlydrop_aqm::params::Value;
 use earlydrop_aqm::parents::{self, ParentSpec};
 use serde_json::{json, Map, Value as Json};
 
 use super::ends::ENDS;
 use super::keys::{docs, Rows};
 use super::link::{self, DELAYS, DRAWN_DELAY};
+use super::parameters::reference as parameter;
 use super::{tc, topology, traffic};
 
 /// Kinds of topologies (`topologies`) and of traffic (`traffic`): `name`, `title`, `about`, `keys`, and of traffic
@@ -76,27 +77,6 @@ pub fn folded() -> Json {
         })
     };
     folded::ALL.iter().map(one).collect()
-}
-
-fn parameter(param: &Param) -> Json {
-    let (kind, choices) = match param.kind {
-        Kind::Real { .. } => ("real", Json::Null),
-        Kind::Whole { .. } => ("whole", Json::Null),
-        Kind::Flag { .. } => ("flag", Json::Null),
-        Kind::Choice(words) => ("choice", json!(words)),
-        Kind::Text => ("text", Json::Null),
-    };
-    json!({
-        "name": param.name,
-        "symbol": param.symbol,
-        "unit": param.unit.name(),
-        "kind": kind,
-        "range": param.range(),
-        "choices": choices,
-        "default": param.default.to_string(),
-        "source": param.source,
-        "doc": param.doc,
-    })
 }
 
 /// The traffic conditioners: `markers`, each with `name`, `title`, `year`, `summary`, `source` and `parameters` as of

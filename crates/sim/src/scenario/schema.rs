@@ -6,7 +6,6 @@
 use earlydrop_aqm::catalogue::{self, AqmSpec};
 use earlydrop_aqm::default_limit::DefaultLimit;
 use earlydrop_aqm::markers::{self, MarkerSpec};
-use earlydrop_aqm::params::{Kind, Param, Text, Unit, Value};
 use earlydrop_aqm::parents::{self, ParentSpec};
 use serde_json::{json, Map, Value as Json};
 
@@ -14,8 +13,9 @@ use super::bounds;
 use super::check::FLOWS;
 use super::ends::ENDS;
 use super::keys::{self, Row};
+use super::parameters::{schema as parameter, text};
 use super::schemas::{about, name, object, reference, whole, with_default};
-use super::units::{Factors, PACKETS, RATE, SIZE, TIME};
+use super::units::{PACKETS, RATE, SIZE, TIME};
 use super::values::RANDOM;
 use super::{link, topology, traffic};
 
@@ -129,60 +129,6 @@ fn limit(spec: &AqmSpec) -> Json {
     }
 }
 
-fn parameter(param: &Param) -> Json {
-    let mut schema = match param.kind {
-        Kind::Choice(words) => json!({ "enum": words }),
-        Kind::Flag { auto: false } => json!({ "type": "boolean" }),
-        Kind::Flag { auto: true } => json!({ "enum": [true, false, "auto"] }),
-        Kind::Whole { low, high } => {
-            with_text(json!({ "type": "integer", "minimum": low, "maximum": high }), param.unit, false)
-        }
-        Kind::Text => json!({ "type": "string", "pattern": "^[ -~]*$", "maxLength": Text::MOST }),
-        Kind::Real { auto, .. } => with_text(real(param.kind), param.unit, auto),
-    };
-    schema["description"] = param.doc.into();
-    let default = match param.default {
-        Value::Real(x) if !x.is_finite() => return schema,
-        Value::Real(x) => json!(x),
-        Value::Whole(x) => json!(x),
-        Value::Flag(x) => json!(x),
-        Value::QueueBytes(_) | Value::Choice(_) | Value::Text(_) | Value::Auto => param.default.to_string().into(),
-    };
-    with_default(schema, default)
-}
-
-fn real(kind: Kind) -> Json {
-    let mut schema = json!({ "type": "number" });
-    if let Kind::Real { low, high, open_low, open_high, .. } = kind {
-        if low.is_finite() {
-            schema[if open_low { "exclusiveMinimum" } else { "minimum" }] = low.into();
-        }
-        if high.is_finite() {
-            schema[if open_high { "exclusiveMaximum" } else { "maximum" }] = high.into();
-        }
-    }
-    schema
-}
-
-/// The schema of a number, or a text with its unit, or "auto".
-fn with_text(number: Json, unit: Unit, auto: bool) -> Json {
-    let mut forms = vec![number];
-    match unit {
-        Unit::None => {}
-        Unit::QueueLength => forms.push(text(&[PACKETS, SIZE], "A queue length.")),
-        Unit::Seconds => forms.push(text(&[TIME], "A time.")),
-        Unit::Bytes => forms.push(text(&[SIZE], "A size.")),
-        Unit::Rate => forms.push(text(&[RATE], "A rate.")),
-    }
-    if auto {
-        forms.push(json!({ "const": "auto" }));
-    }
-    match forms.len() {
-        1 => forms.remove(0),
-        _ => json!({ "anyOf": forms }),
-    }
-}
-
 fn record() -> Json {
     let flow = json!({ "type": "integer", "minimum": 1 });
     let flag = json!({ "type": "boolean", "default": false });
@@ -211,16 +157,6 @@ fn record() -> Json {
             "loss_rtt": about(reference("time"), "How long a loss event lasts; by default the flows' mean base RTT."),
         }),
     )
-}
-
-fn text(units: &[&Factors], description: &str) -> Json {
-    let names: Vec<_> = units.iter().flat_map(|table| table.iter()).map(|(name, _)| *name).collect();
-    let number = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
-    json!({
-        "type": "string",
-        "pattern": format!(r"^\s*{number}\s*({})\s*$", names.join("|")),
-        "description": description,
-    })
 }
 
 #[cfg(test)]

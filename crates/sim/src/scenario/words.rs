@@ -19,6 +19,22 @@ pub(super) fn unfolded(field: &Field<'_>) -> Checked<Option<Doc>> {
     }
 }
 
+/// [`unfolded`], where the first word may be the table's `name`: `lte-drive direction=up`.
+pub(super) fn unfolded_with_name(field: &Field<'_>) -> Checked<Option<Doc>> {
+    let Doc::String(text) = field.doc else { return Ok(None) };
+    let (first, rest) = text.trim().split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text.trim(), ""));
+    if first.is_empty() || first.contains('=') {
+        return unfolded(field);
+    }
+    let rest = Doc::String(rest.trim().to_string());
+    let rest = unfolded(&Field { doc: &rest, path: field.path.clone() })?.map_or(Vec::new(), |table| match table {
+        Doc::Table(entries) => entries,
+        _ => Vec::new(),
+    });
+    let name = ("name".to_string(), Doc::String(first.to_string()));
+    Ok(Some(Doc::Table(std::iter::once(name).chain(rest).collect())))
+}
+
 /// Most settings in a text: more than any table here has keys.
 const MOST: usize = 32;
 

@@ -5,6 +5,7 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_net::aggregation::Aggregation;
 use earlydrop_net::framing::Framing;
 use earlydrop_net::medium::{Jitter, LossPattern, Medium, Rate, Reorder};
+use earlydrop_net::model::{self, Model};
 
 /// A stream of random numbers that replaces the component's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,18 @@ pub struct LinkSpec {
     pub effects: Effects,
 }
 
-/// Random streams, by purpose.
-type Streams<'a> = dyn Fn(&str) -> Generator + 'a;
+/// The random streams of a link in a run.
+struct Streams<'a> {
+    seed: u64,
+    /// The link's name, which theirs begin with.
+    link: &'a str,
+}
+
+impl Streams<'_> {
+    fn of(&self, what: &str) -> Generator {
+        Generator::stream(self.seed, &format!("link.{}.{what}", self.link))
+    }
+}
 
 /// Declares what may happen to packets on a link, and how its medium does it. The key in scenarios has the same name.
 macro_rules! effects {
@@ -57,6 +68,8 @@ macro_rules! effects {
 }
 
 effects! {
+    /// How the link behaves, by name. The keys below replace what it says.
+    model: Model = |medium, model, streams| medium.with_model(model, streams.seed, &model::stream(streams.link));
     /// What is sent of each packet.
     framing: Framing = |medium, framing, _| medium.with_framing(*framing);
     /// Packets that are sent together.
@@ -64,15 +77,15 @@ effects! {
     /// Packets that are lost on the wire.
     loss: Loss = |medium, loss, streams| {
         let random = match loss.random {
-            None => streams("loss"),
+            None => streams.of("loss"),
             Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
         };
         medium.with_loss(loss.pattern, random)
     };
     /// Extra delay, drawn for each packet.
-    jitter: Jitter = |medium, jitter, streams| medium.with_jitter(*jitter, streams("jitter"));
+    jitter: Jitter = |medium, jitter, streams| medium.with_jitter(*jitter, streams.of("jitter"));
     /// Packets that others overtake.
-    reorder: Reorder = |medium, reorder, streams| medium.with_reorder(*reorder, streams("reorder"));
+    reorder: Reorder = |medium, reorder, streams| medium.with_reorder(*reorder, streams.of("reorder"));
 }
 
 impl LinkSpec {
@@ -84,6 +97,15 @@ impl LinkSpec {
     /// A link that loses nothing.
     pub const fn new(rate: Rate, delay: Delays) -> Self {
         LinkSpec { rate, delay, link_layer: LinkLayer::Ethernet, effects: Effects::NONE }
+    }
+
+    /// This link with a model, and the model's rate if that has one.
+    pub fn with_model(self, model: Model) -> Self {
+        let rate = match model.parts().rate {
+            Some(process) => Rate::OfModel { mean: process.mean(), most: process.largest() },
+            None => self.rate,
+        };
+        LinkSpec { rate, effects: Effects { model: Some(model), ..self.effects }, ..self }
     }
 
     /// The delay if it is one value; else the mean of what it is drawn from, s.
@@ -104,9 +126,14 @@ impl LinkSpec {
         }
     }
 
+    /// The mean delay, with what the link's model adds to it, s.
+    pub fn usual_delay(&self) -> f64 {
+        self.mean_delay() + self.effects.model.as_ref().map_or(0.0, |model| model.parts().mean_delay())
+    }
+
     /// The link's changing rate and effects, with random streams named after the link; `None` for a plain link.
     pub fn medium(&self, name: &str, seed: u64) -> Option<Medium> {
-        let streams = |what: &str| Generator::stream(seed, &format!("link.{name}.{what}"));
+        let streams = Streams { seed, link: name };
         (!self.is_plain()).then(|| self.effects.apply(Medium::new(&self.rate), &streams))
     }
 

@@ -10,7 +10,11 @@ pub(super) use queues::queues;
 
 use crate::topology::LinkSpec;
 
-/// The other direction of a link: rate, delay and link layer, not loss, jitter or reordering.
+/// The other direction of a link: rate, delay, link layer and model, not loss, jitter or reordering.
 fn plain(link: &LinkSpec) -> LinkSpec {
-    LinkSpec { link_layer: link.link_layer, ..LinkSpec::new(link.rate.clone(), link.delay.clone()) }
+    let plain = LinkSpec { link_layer: link.link_layer, ..LinkSpec::new(link.rate.clone(), link.delay.clone()) };
+    match &link.effects.model {
+        Some(model) => plain.with_model(model.reversed()),
+        None => plain,
+    }
 }

@@ -7,6 +7,7 @@ use earlydrop_aqm::Link;
 use super::super::document::Doc;
 use super::super::error::ScenarioError;
 use super::super::fields::{join, Checked, Field};
+use super::super::link_model;
 use super::super::model::{Queue, Topology};
 use super::super::nearest::{some_of, suggestion};
 use super::super::own::Aqms;
@@ -28,6 +29,7 @@ pub(in crate::scenario) fn queues(
                 name: key.into(),
                 key: Some(key.into()),
                 link: at(link),
+                spec: link.clone(),
                 path: String::new(),
             };
             vec![site("bottleneck", &dumbbell.bottleneck), site("reverse", &dumbbell.reverse)]
@@ -38,6 +40,7 @@ pub(in crate::scenario) fn queues(
                 name: direction.name.clone(),
                 key: direction.queue.clone(),
                 link: at(&direction.link),
+                spec: direction.link.clone(),
                 path: format!("link[{}]{}", number / 2, if number % 2 == 0 { "" } else { ".reverse" }),
             })
             .collect(),
@@ -96,8 +99,13 @@ pub(in crate::scenario) fn queues(
     let (mut queues, mut products) = (Vec::new(), Vec::new());
     for (key, field) in fields.iter() {
         let mut links: Vec<Link> = Vec::new();
+        let mut specs: Vec<&LinkSpec> = Vec::new();
         for (site, chosen) in sites.iter().zip(&chosen) {
-            if chosen.as_deref() == Some(key) && !links.contains(&site.link) {
+            if chosen.as_deref() != Some(key) {
+                continue;
+            }
+            specs.push(&site.spec);
+            if !links.contains(&site.link) {
                 links.push(site.link);
             }
         }
@@ -105,6 +113,8 @@ pub(in crate::scenario) fn queues(
             return Err(ScenarioError::new(field.path, "is the queue of no link")
                 .allowed("a queue that a link has, or none: each of its links has one of its own"));
         }
+        let device = link_model::default_queue(&field, &specs)?;
+        let field = Field { doc: device.as_ref().unwrap_or(field.doc), path: field.path.clone() };
         let (spec, bdp) = queue::read(&field, &links, aqms)?;
         queues.push(Queue { key: key.to_string(), spec });
         products.push(bdp);
@@ -122,6 +132,7 @@ struct Site {
     name: String,
     key: Option<String>,
     link: Link,
+    spec: LinkSpec,
     /// The link's path in the document, if it is written there.
     path: String,
 }
