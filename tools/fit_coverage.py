@@ -95,7 +95,7 @@ def truth(name: str) -> dict[str, float]:
 
 def tried(name: str, seed: int, count: int) -> tuple[str, dict[str, bool]]:
     """A trace of a known process: why it is refused, and which intervals hold the truth."""
-    rates = packets(KNOWN[name].series(count, np.random.default_rng([seed, 1])))
+    rates = packets(KNOWN[name].series(count, np.random.default_rng([seed, list(KNOWN).index(name)])))
     found = link_model.fitted(traces.Trace("Mahimahi", "rate", STEP_S, rates, PACKET / STEP_S))
     right = truth(name)
     return found.why_not, {

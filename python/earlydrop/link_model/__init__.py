@@ -70,7 +70,7 @@ def fitted(trace: Trace) -> Fit:
 
 def _quantiles(values: estimate.Array) -> list[tuple[float, float]]:
     none = float((values <= 0).mean())
-    shares = [share for share in SHARES if share > none and FEW <= share * len(values) <= len(values) - FEW]
+    shares = [share for share in SHARES if share > none + 1e-3 and FEW <= share * len(values) <= len(values) - FEW]
     points = [(share, float(value)) for share, value in zip(shares, np.quantile(values, shares), strict=True)]
     if none * len(values) >= FEW:
         points.insert(0, (round(none, 6), 0.0))
@@ -86,4 +86,6 @@ def _memory(found: estimate.Estimate) -> list[tuple[float, float]]:
         weight = float(weights[group].sum())
         if weight >= SMALL:
             joined.append((float(np.exp(np.log(found.times[group]) @ weights[group] / weight)), weight))
-    return joined
+    joined = sorted(joined, key=lambda one: -one[1])[: estimate.memory.MOST_TIMES]
+    # Their digits must not add up to more than 1.
+    return sorted((max(time, 1e-3), np.floor(1e4 * weight) / 1e4) for time, weight in joined)

@@ -54,7 +54,7 @@ def too_plain(values: Array, step_s: float, grain: float) -> str:
     if high - low <= 2 * grain:
         return f"it is constant, {middle:.6g}: a constant rate or delay needs no model"
     _, counts = np.unique(np.round(values / grain), return_counts=True)
-    if counts.max() > 0.6 * len(values):
+    if 2 * counts.max() > len(values):
         return f"{100 * counts.max() / len(values):.0f} % of its values are equal: what is beside them is too little to fit"
     return ""
 

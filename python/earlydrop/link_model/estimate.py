@@ -22,6 +22,8 @@ DRAWN = 200
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 LAGS_S = (0.1, 1.0, 5.0, 15.0, 30.0)
 LEVEL = (0.025, 0.975)
+_EVEN = 200
+"""Shares whose quantiles make a mean."""
 DIGIT = 0.01
 """The last digit of an autocorrelation: draws are never 0, but it may be."""
 
@@ -126,11 +128,10 @@ def measures(found: Estimate, drawn: Array, zeros: bool = True) -> list[Measure]
         thresholds = special.ndtri(shares)
         return np.array([np.searchsorted(row, thresholds, side="right") for row in below]) / count
 
-    mean = float(found.values.mean())
-    index = np.clip((special.ndtr(drawn) * count).astype(int), 0, count - 1)
-    errors = found.ranked[index].mean(axis=1) - mean
-    low, high = mean - np.quantile(errors, LEVEL)[::-1]
-    said = [Measure("mean", mean, max(0.0, float(low)), float(high))]
+    # The process' quantiles are the series' at other shares, by each series of X: their mean is the process'.
+    every = (np.arange(_EVEN) + 0.5) / _EVEN
+    low, high = np.quantile(found.quantile(shares_below(every)).mean(axis=1), LEVEL)
+    said = [Measure("mean", float(found.values.mean()), max(0.0, float(low) - found.grain), float(high) + found.grain)]
     at = shares_below(np.array(SHARES))
     for share, every in zip(SHARES, at.T, strict=True):
         low, high = np.quantile(every, LEVEL)

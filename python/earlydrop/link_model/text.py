@@ -15,7 +15,7 @@ def toml(fit: Fit, name: str) -> str:
     """The model as a file that a link's key `model` reads."""
     trace = fit.trace
     lines = [f"# Fitted by `earlydrop link-model fit` to {name} ({about(fit)}).", 'name = "process"']
-    memory = ", ".join(f'["{time:.4g} s", {weight:.3f}]' for time, weight in fit.memory)
+    memory = ", ".join(f'["{time:.4g} s", {weight:.4f}]' for time, weight in fit.memory)
     if trace.kind == "rate":
         points = ", ".join(f'[{share:g}, "{value / 1e6:.6g} Mbit/s"]' for share, value in fit.quantiles)
         lines += [f'step = "{trace.step_s:g} s"', f"rate = [{points}]", f"memory = [{memory}]"]
