@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from scipy import special
 from scipy.signal import lfilter
 
 from earlydrop import link_model
-from earlydrop.link_model import checks, estimate, traces
+from earlydrop.link_model import estimate, traces
 
 Array = NDArray[np.float64]
 STEP_S = 0.1

@@ -1,5 +1,5 @@
-"""`earlydrop link-model fit`: traces are read or refused by line and field, intervals hold the truth, and traces of another
-kind are refused."""
+"""`earlydrop link-model fit`: traces are read or refused by line and field, intervals hold the truth, and traces of
+another kind are refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def iperf(sums: list[tuple[float, float]], protocol: str = "TCP", **more: Any) -
     return {"start": {"test_start": {"protocol": protocol}}, "intervals": intervals, **more}
 
 
-# ---- reading -----------------------------------------------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------------------------------------------------
 
 
 def test_a_mahimahi_trace_has_its_packets_in_bins(tmp_path: Path) -> None:
@@ -70,7 +70,9 @@ def test_iperf3_s_first_and_last_parts_are_left_out(tmp_path: Path) -> None:
 
 def test_udp_from_a_client_is_what_the_server_received(tmp_path: Path) -> None:
     sent = iperf([(1, 9e6)] * 3, "UDP")
-    with pytest.raises(link_model.LinkModelError, match=r"intervals: given what a UDP client sent; allowed what arrived"):
+    with pytest.raises(
+        link_model.LinkModelError, match=r"intervals: given what a UDP client sent; allowed what arrived"
+    ):
         traces.read(written(tmp_path, sent))
     there = iperf([(1, 1e6)] * 3)["intervals"]
     found = traces.read(written(tmp_path, sent | {"server_output_json": {"intervals": there}}))
@@ -81,7 +83,14 @@ def test_udp_from_a_client_is_what_the_server_received(tmp_path: Path) -> None:
     ("lines", "step"),
     [
         (["[1700000000.0] " + PING.format(1, 10.5), "[1700000001.5] " + PING.format(4, 12)], 0.5),
-        ([PING.format(1, 10.5), PING.format(4, 12), "4 packets transmitted, 2 received, 50% packet loss, time 900ms"], 0.3),
+        (
+            [
+                PING.format(1, 10.5),
+                PING.format(4, 12),
+                "4 packets transmitted, 2 received, 50% packet loss, time 900ms",
+            ],
+            0.3,
+        ),
         ([PING.format(1, 10.5), PING.format(4, 12), PING.format(4, 99) + " (DUP!)"], 1.0),
     ],
 )
@@ -95,7 +104,10 @@ def test_ping_s_interval_is_its_stamps_its_total_or_a_second(lines: list[str], s
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("5\n7\n6\n", "trace: line 3: given '6'; allowed a whole number of ms from 7, the line before, to 1,000,000,000"),
+        (
+            "5\n7\n6\n",
+            "trace: line 3: given '6'; allowed a whole number of ms from 7, the line before, to 1,000,000,000",
+        ),
         ("5\n7.5\n", "trace: line 2: given '7.5'"),
         ("5\n" + "9" * 400, "trace: line 2: given '9999999999"),
         ("5\n-1\n", "trace: line 2: given '-1'"),
@@ -111,9 +123,15 @@ def test_ping_s_interval_is_its_stamps_its_total_or_a_second(lines: list[str], s
         ('{"round_trips": [{"lost": "false", "delay": {"rtt": NaN}}]}', "rtt: given nan; allowed a finite number"),
         (irtt([-5]), "round_trips, item 1: delay.rtt: given -5 ns; allowed 0 to 1e12"),
         (irtt([None, None]), "given 2 probes without a reply"),
-        (iperf([(1, 1), (0, 5), (1, 5)]), "intervals, item 1: sum: given 5 bytes in 0 s; allowed 0 to 1e15 in 0.001 to 1,000 s"),
+        (
+            iperf([(1, 1), (0, 5), (1, 5)]),
+            "intervals, item 1: sum: given 5 bytes in 0 s; allowed 0 to 1e15 in 0.001 to 1,000 s",
+        ),
         ("PING x\nnothing\n", "trace: given no reply; allowed lines of ping"),
-        ("\n".join([PING.format(1, 1), PING.format(999_999_999, 1)]), "icmp_seq: given 1 to 999999999; allowed 200,000"),
+        (
+            "\n".join([PING.format(1, 1), PING.format(999_999_999, 1)]),
+            "icmp_seq: given 1 to 999999999; allowed 200,000",
+        ),
     ],
 )
 def test_a_wrong_trace_is_named_by_line_or_field(content: Any, said: str, tmp_path: Path) -> None:
@@ -128,7 +146,7 @@ def test_a_trace_of_eleven_days_has_longer_bins(tmp_path: Path) -> None:
     assert found.step_s == 12.8
 
 
-# ---- laws --------------------------------------------------------------------------------------------------------------
+# ---- laws ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_mapping_changes_autocorrelations_as_long_series_have_them() -> None:
@@ -171,7 +189,7 @@ def test_equal_values_have_equal_scores() -> None:
     assert scores.std() == pytest.approx(1)
 
 
-# ---- intervals and refusals ----------------------------------------------------------------------------------------------
+# ---- intervals and refusals ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +215,7 @@ def test_intervals_are_no_wider_than_they_must(truths: None) -> None:
     mean = next(one for one in found.measures if one.name == "mean")
     assert mean.low is not None
     assert mean.high is not None
-    # Rates of 20 min, of a process whose correlations add up to 15 s: 80 independent values, of which one is 10 Mbit/s off.
+    # 20 min of a process whose correlations add up to 15 s are 80 independent values, each 10 Mbit/s off.
     assert 2e6 < mean.high - mean.low < 9e6
 
 
@@ -230,7 +248,7 @@ def earlydrop(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 Command = Callable[..., Ended]
 
 
-# ---- the command -------------------------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -257,7 +275,7 @@ def test_the_model_is_written_the_same_each_time(earlydrop: Command, mahimahi: P
     assert shares == sorted(set(shares))
     assert model["rate"][0][1] == "0 Mbit/s"
     assert sum(weight for _, weight in model["memory"]) <= 1
-    # Another generator than the fit's runs it, and gives what was measured: an hour, without the rates of single packets.
+    # Another generator than the fit's runs it, and gives what was measured.
     drawn = np.array(_core.model_series(f"file={first}", 1, 36_000)["rate"])
     document = json.loads(again.out)
     by_name = {one["name"]: one for one in document["measures"]}
@@ -305,5 +323,3 @@ def test_a_wrong_place_is_refused_before_the_fit(
     done = earlydrop("link-model", "fit", mahimahi, *words)
     assert done.code == 2
     assert said in done.err
-
-

@@ -1,4 +1,4 @@
-"""Models of links from traces: the process that a trace is of, where it is of the kind that a link's key `model` takes."""
+"""Models of links from traces: the process behind a trace, where it is of the kind that a link's key `model` takes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import checks, estimate, traces
+from . import checks, estimate, memory, traces
 from .checks import Held
 from .estimate import Measure
 from .traces import LinkModelError, Trace
@@ -65,7 +65,9 @@ def fitted(trace: Trace) -> Fit:
     if 2 * kept < len(held):
         why = f"its last third is not what the rest leads to: {kept} of {len(held)} figures are in their 95 % ranges"
         return Fit(trace, why, [], held, [], [], base)
-    return Fit(trace, "", estimate.measures(found, drawn, trace.kind == "rate"), held, _quantiles(values), _memory(found), base)
+    return Fit(
+        trace, "", estimate.measures(found, drawn, trace.kind == "rate"), held, _quantiles(values), _memory(found), base
+    )
 
 
 def _quantiles(values: estimate.Array) -> list[tuple[float, float]]:
@@ -86,6 +88,6 @@ def _memory(found: estimate.Estimate) -> list[tuple[float, float]]:
         weight = float(weights[group].sum())
         if weight >= SMALL:
             joined.append((float(np.exp(np.log(found.times[group]) @ weights[group] / weight)), weight))
-    joined = sorted(joined, key=lambda one: -one[1])[: estimate.memory.MOST_TIMES]
+    joined = sorted(joined, key=lambda one: -one[1])[: memory.MOST_TIMES]
     # Their digits must not add up to more than 1.
     return sorted((max(time, 1e-3), np.floor(1e4 * weight) / 1e4) for time, weight in joined)

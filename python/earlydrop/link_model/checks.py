@@ -1,7 +1,7 @@
 """Whether a series can be of the kind that the model describes, and how the model does on a part that it has not seen.
 
-Each statistic of the series stands against the same of series of the model, with memories that the series allows: what a
-long memory does to halves or gaps is not held against it.
+Each statistic of the series stands against the same of series of the model, with memories that the series allows: what
+a long memory does to halves or gaps is not held against it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def too_plain(values: Array, step_s: float, grain: float) -> str:
         return f"it is constant, {middle:.6g}: a constant rate or delay needs no model"
     _, counts = np.unique(np.round(values / grain), return_counts=True)
     if 2 * counts.max() > len(values):
-        return f"{100 * counts.max() / len(values):.0f} % of its values are equal: what is beside them is too little to fit"
+        share = 100 * counts.max() / len(values)
+        return f"{share:.0f} % of its values are equal: what is beside them is too little to fit"
     return ""
 
 
@@ -81,7 +82,8 @@ def wrong_kind(found: Estimate, drawn: Array) -> str:
         value = float(np.median(every))
         width = max((high - middle if value > middle else middle - low), 1e-9)
         if abs(value - middle) > FAR * width:
-            return f"{name}: {'more' if value > middle else 'less'} than in series of the model ({value:.3g} against {middle:.3g})"
+            more = "more" if value > middle else "less"
+            return f"{name}: {more} than in series of the model ({value:.3g} against {middle:.3g})"
     return ""
 
 
@@ -157,11 +159,11 @@ def held_out(values: Array, step_s: float, grain: float) -> list[Held]:
 
 
 def _quantiles(values: Array, shares: Array) -> Array:
-    return np.sort(values)[np.clip((shares * len(values)).astype(int), 0, len(values) - 1)]
+    found: Array = np.sort(values)[np.clip((shares * len(values)).astype(int), 0, len(values) - 1)]
+    return found
 
 
 def _correlation(values: Array, far: int) -> float:
     around = values - values.mean()
     total = float(around @ around)
     return float(around[far:] @ around[:-far]) / total if total else 0.0
-

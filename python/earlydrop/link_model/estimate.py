@@ -1,7 +1,7 @@
 """A model of a series: quantiles, memory, and what the series leaves open of both.
 
-The model is a Gaussian process X, mapped: each value is the quantile of its share. Where in the series a quantile of the
-process lies depends on X alone, whatever the mapping, so intervals of quantiles come from series of X, drawn with
+The model is a Gaussian process X, mapped: each value is the quantile of its share. Where in the series a quantile of
+the process lies depends on X alone, whatever the mapping, so intervals of quantiles come from series of X, drawn with
 memories that the series allows.
 """
 
@@ -64,7 +64,8 @@ class Estimate:
     def quantile(self, share: Array) -> Array:
         """The series' own quantiles: the value at these shares of the sorted ones."""
         count = len(self.ranked)
-        return self.ranked[np.clip((np.asarray(share) * count).astype(int), 0, count - 1)]
+        found: Array = self.ranked[np.clip((np.asarray(share) * count).astype(int), 0, count - 1)]
+        return found
 
     def median_weights(self) -> Array:
         """The memory in the middle of what the series allows."""

@@ -21,8 +21,10 @@ def autocorrelation(weights: Array, times: Array, lags: Array) -> Array:
 
 
 def sample(half: Array, draw: np.random.Generator) -> Array:
-    """Values of the standard Gaussian process with this autocorrelation, from lag 0 on, by circulant embedding: one less
-    than there are lags."""
+    """Values of the standard Gaussian process with this autocorrelation, from lag 0 on, by circulant embedding.
+
+    There is one value less than there are lags.
+    """
     circle = np.concatenate([[1.0], half[1:], half[-2:0:-1]])
     # Below 0 only where a memory outlasts the series.
     power = np.fft.rfft(circle).real.clip(0)
@@ -76,4 +78,4 @@ def mean_run(share: Array, next_correlation: Array) -> Array:
     """Mean length in steps of the runs in which X is below its quantile of `share`."""
     threshold = special.ndtri(share)
     leaves = 2 * special.owens_t(threshold, np.sqrt((1 - next_correlation) / (1 + next_correlation)))
-    return share / np.maximum(leaves, 1e-12)
+    return np.asarray(share / np.maximum(leaves, 1e-12))

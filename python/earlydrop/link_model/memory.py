@@ -1,7 +1,7 @@
 """The memory of a series: weights of exponentials in its autocorrelation, as a sample of what the series allows.
 
-The likelihood is Whittle's with the expected periodogram of a series of this length (the debiased one of Sykulski et al.,
-Biometrika 2019): it knows nothing of the mean, whose error is what makes sample autocorrelations too small.
+The likelihood is Whittle's with the expected periodogram of a series of this length (the debiased one of Sykulski et
+al., Biometrika 2019): it knows nothing of the mean, whose error is what makes sample autocorrelations too small.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def spectrum(scores: Array, step: float, times: Array, parts: Array | None = Non
 
 
 def expected(places: Array, spectrum: Spectrum) -> Array:
-    """For each row the expected spectrum: logarithms of PARTS + 1 variances, then places in the grid of time constants."""
+    """The expected spectrum of each row: logarithms of PARTS + 1 variances, then places in the grid of time constants."""
     grid = places[:, PARTS + 1 :].clip(0, GRID - 1)
     index = np.minimum(grid.astype(int), GRID - 2)
     beyond = grid - index

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 PACKET_BITS = 12_000.0
 """Of an opportunity of Mahimahi: 1500 bytes."""
 BIN_MS = 100
-"""Bins of a Mahimahi trace: as Winstein et al. (NSDI 2013) show theirs, and shorter than the memory of any link here."""
+"""Bins of a Mahimahi trace: shorter than the memory of links whose rate is worth a model."""
 MOST_VALUES = 100_000
 """Most values that are fitted; a longer trace has longer bins."""
 TEXT_BYTES = 16 << 20
@@ -84,7 +84,7 @@ def read(path: Path) -> Trace:
 
 
 def _quoted(word: str) -> str:
-    """A wrong line in a message: numbers as they are, as whoever wrote other words into a file may not want them shown."""
+    """A wrong line in a message: numbers as they are. Other words may be of a file that nobody meant to show."""
     return foreign.shown(word) if re.fullmatch(r"[-+.,eE0-9]*", word) else f"a text of {len(word)} characters"
 
 
@@ -109,7 +109,7 @@ def _mahimahi(path: Path, lines: Sequence[str]) -> Trace:
     index = (np.array(times) - 1).clip(0) // width
     counted = np.bincount(index[index < bins], minlength=bins)
     quantum = PACKET_BITS / (width / 1000)
-    return Trace("Mahimahi", "rate", width / 1000, counted * quantum, quantum)
+    return Trace("Mahimahi", "rate", width / 1000, np.asarray(counted * quantum, float), quantum)
 
 
 # ---- JSON ------------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def _iperf(path: Path, found: Mapping[str, Any]) -> Trace:
     return Trace("iperf3", "rate", step_s, np.array(whole[:MOST_VALUES]), PACKET_BITS / step_s)
 
 
-# ---- ping --------------------------------------------------------------------------------------------------------------
+# ---- ping ------------------------------------------------------------------------------------------------------------
 
 _REPLY = re.compile(r"\b(?:icmp_)?seq=(\d{1,9})\b.*?\btime[=<](\d{1,9}(?:\.\d{1,9})?) ?ms", re.ASCII)
 _STAMP = re.compile(r"^\[(\d{1,12}\.\d{1,9})\]", re.ASCII)
