@@ -79,7 +79,7 @@ def spectrum(scores: Array, step: float, times: Array, parts: Array | None = Non
 
 
 def expected(places: Array, spectrum: Spectrum) -> Array:
-    """The expected spectrum of each row: logarithms of PARTS + 1 variances, then places in the grid of time constants."""
+    """The expected spectrum of each row: logarithms of PARTS + 1 variances, then places in the grid of constants."""
     grid = places[:, PARTS + 1 :].clip(0, GRID - 1)
     index = np.minimum(grid.astype(int), GRID - 2)
     beyond = grid - index

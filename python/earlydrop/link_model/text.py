@@ -22,7 +22,7 @@ def toml(fit: Fit, name: str) -> str:
     else:
         points = ", ".join(f'[{share:g}, "{1e3 * value:.6g} ms"]' for share, value in fit.quantiles)
         lines += [
-            f"# What comes on top of the smallest round-trip time, {1e3 * fit.base_s:.6g} ms, which the link's `delay`s have.",
+            f"# On top of the smallest round-trip time, {1e3 * fit.base_s:.6g} ms, which the links' own delays have.",
             f'delay_step = "{trace.step_s:g} s"',
             f"delay = [{points}]",
             f"delay_memory = [{memory}]",
