@@ -2,6 +2,7 @@
 
     python validation/peers/qemu/netem_lines.py [--only TEXT] [--write CSV]
 
+With --write the figures are stored case by case; what the file has already is not run again.
 docs/coming-from.md says what is wrong with each. Needs what machine.py needs.
 """
 
@@ -47,7 +48,7 @@ CASES = (
     Case("jitter", (_JITTER,), _UDP),
     Case("jitter, TCP", (_JITTER,), access=_FAST),
     Case("no jitter, TCP", (f"{_ADD} root netem delay 20ms limit 100000",), access=_FAST),
-    Case("limit 1000", (f"{_ADD} root netem delay 100ms",), "-u -b 160M -l 1472"),
+    Case("limit 1000", (f"{_ADD} root netem delay 300ms",), "-u -b 50M -l 1472"),
     Case(
         "rate",
         (f"{_ADD} root handle 1: netem rate 10mbit delay 20ms", f"{_ADD} parent 1:1 fq_codel"),
@@ -129,16 +130,20 @@ def main() -> int:
         print(machine.left_out(lacking))
         return 0
     kernel, image = machine.prepare()
-    rows = []
+    rows: dict[str, dict[str, Any]] = {}
+    if given.write and given.write.exists():
+        with given.write.open(encoding="utf-8", newline="") as file:
+            rows = {row["case"]: row for row in csv.DictReader(file)}
     for case in CASES:
-        if given.only in case.name:
-            rows.append(vars(run(kernel, image, case)))
-            print(rows[-1], flush=True)
-    if given.write:
-        with given.write.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        if given.only not in case.name or case.name in rows:
+            continue
+        rows[case.name] = vars(run(kernel, image, case))
+        print(rows[case.name], flush=True)
+        if given.write:
+            with given.write.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, rows[case.name], lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows[one.name] for one in CASES if one.name in rows)
     return 0
 
 
