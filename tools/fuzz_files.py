@@ -364,6 +364,24 @@ def traces(folder: Path, draw: random.Random) -> None:
         _core.Scenario.load(str(folder / "scenario.toml"), [])
 
 
+def fits(folder: Path, draw: random.Random) -> None:
+    """A damaged trace of another program is refused, or read; what is read is fitted where that is short."""
+    path, kind = folder / "trace", draw.randrange(4)
+    count = 8
+    trips = [{"lost": "false" if k % 5 else "true", "delay": {"rtt": 10**7 + k} if k % 5 else {}} for k in range(count)]
+    sums = [{"sum": {"start": k, "seconds": 1, "bytes": 10**6, "sender": True}} for k in range(count)]
+    texts = (
+        "".join(f"{k * 3}\n" for k in range(1, 60)),
+        json.dumps({"config": {"interval": 2 * 10**7}, "round_trips": trips}),
+        json.dumps({"start": {"test_start": {"protocol": "UDP", "reverse": 1}}, "intervals": sums}),
+        "".join(f"64 bytes from 192.0.2.1: icmp_seq={k} ttl=55 time={20 + k}.5 ms\n" for k in range(1, 20))
+        + "19 packets transmitted, 19 received, 0% packet loss, time 18027ms\n",
+    )
+    path.write_bytes(gzip.compress(texts[kind].encode()) if draw.random() < 0.1 else texts[kind].encode())
+    spoil(path, draw)
+    command("link-model", "fit", str(path), *(["--json"] if draw.random() < 0.5 else []))
+
+
 def tables(folder: Path, draw: random.Random) -> None:
     """A damaged table is refused, or read."""
     shutil.copytree(ROOT / "python/tests/studies/small", folder, dirs_exist_ok=True)
@@ -482,7 +500,7 @@ def _made() -> Path:
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 TARGETS: dict[str, Callable[[Path, random.Random], None]] = {
     one.__name__: one
-    for one in (sweeps, spaces, studies, stores, results, flents, traces, tables, vectors, packs, measures)
+    for one in (sweeps, spaces, studies, stores, results, flents, traces, fits, tables, vectors, packs, measures)
 }
 
 

@@ -8,6 +8,7 @@
 #   sh validation/renew.sh qdiscs      the kernel's own queue disciplines under QEMU
 #   sh validation/renew.sh transport   the kernel's DCTCP under QEMU: 33 runs of half a minute
 #   sh validation/renew.sh home        the tc lines of `earlydrop advise` in a kernel with every qdisc, under QEMU
+#   sh validation/renew.sh netem       lines of tc and netem that mislead, under QEMU; 10 minutes
 #
 # Results are stored as they come: what is there already is not measured again.
 set -eu
@@ -40,6 +41,9 @@ transport)
     ;;
 home)
     $python validation/peers/qemu/home_lines.py
+    ;;
+netem)
+    $python validation/peers/qemu/netem_lines.py --write validation/reference/netem_lines/runs.csv
     ;;
 *)
     sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2

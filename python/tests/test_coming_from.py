@@ -119,3 +119,24 @@ def test_the_page_has_what_the_runs_gave() -> None:
             shown = digits if key != "drops" or RUNS[name][2] > 1 else 0
             expected = f"{there()[name][key]:.{shown}f}; {here(name)[key]:.{shown}f}"
             assert row[column] == expected, (name, column)
+
+
+def test_the_page_has_what_lines_of_tc_did() -> None:
+    runs = {row["case"]: row for row in rows(ROOT / "validation/reference/netem_lines/runs.csv")}
+    said = [row["Linux 6.1"] for row in rows(ROOT / "docs/data/netem-lines.csv")]
+    waits = {name: [f"{float(run[f'ping_{key}_ms']):.0f} ms" for key in ("mean", "max")] for name, run in runs.items()}
+    udp = {name: {key: int(run[key]) for key in ("sent", "lost", "out_of_order")} for name, run in runs.items()}
+    parts = {
+        0: [f"{100 * udp['jitter']['out_of_order'] / udp['jitter']['sent']:.0f} % of datagrams"],
+        1: [
+            f"{100 * udp['limit 1000']['lost'] / udp['limit 1000']['sent']:.0f} % of 50 Mbit/s",
+            f"{float(runs['limit 1000']['rate_mbps']):.0f} Mbit/s arrive",
+        ],
+        2: waits["rate"],
+        3: [*waits["TSO"], *waits["TSO, single segments"]],
+        4: waits["two queues"],
+    }
+    assert len(said) == len(parts)
+    for number, expected in parts.items():
+        assert all(part in said[number] for part in expected), (said[number], expected)
+    assert runs["rate"]["drops"].endswith("fq_codel 0")

@@ -15,7 +15,7 @@ import fuzz_files as tool
     ("target", "runs"),
     [
         *(("sweeps", 150), ("studies", 4), ("stores", 12), ("results", 6)),
-        *(("flents", 100), ("traces", 100), ("tables", 20), ("vectors", 20), ("packs", 20)),
+        *(("flents", 100), ("traces", 100), ("fits", 200), ("tables", 20), ("vectors", 20), ("packs", 20)),
     ],
 )
 def test_damaged_files_are_refused_or_read(

@@ -70,13 +70,14 @@ COMMANDS = {
     "vectors": "vectors",
     "bench": "bench",
     "link": "link",
+    "link-model": "link_models",
     "replay": "replay",
     "crosscheck": "crosscheck",
 }
 for _name, _function in COMMANDS.items():
     _module = f"{__package__}.{'break_' if _name == 'break' else _name.replace('-', '_')}"
-    # `store` is an application with commands of its own.
-    _below = {} if _name == "store" else {"help_epilogue": examples(_name)}
+    # These are applications with commands of their own.
+    _below = {} if _name in ("store", "link-model") else {"help_epilogue": examples(_name)}
     app.command(f"{_module}:{_function}", name=_name, **_below)
 
 LISTED = {"reproduce": "studies", "show": "aqms", "vectors": "aqms"}

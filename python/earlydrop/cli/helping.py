@@ -51,6 +51,7 @@ EXAMPLES = {
         "sudo earlydrop link --rate 10mbit --reverse-rate 50mbit --queue pie -- COMMAND",
         "sudo earlydrop link --sim first.toml --at reverse --nat -- COMMAND",
     ),
+    "link-model": ("earlydrop link-model fit drive.trace --out drive.toml",),
     "replay": ("earlydrop replay out/link --queue pie",),
     "crosscheck": ("sudo earlydrop crosscheck first.toml",),
 }
