@@ -61,20 +61,21 @@ import hashlib, json, sys
 import earlydrop._core as core
 from earlydrop import conform
 from earlydrop.conform import expectations, running
-numbers, known = json.loads(sys.argv[1])
+numbers, own, known = json.loads(sys.argv[1])
 failing, digests = [], {}
 for n in numbers:
     case = conform.case(n)
     scenario = core.Scenario.parse(case.document(conform.Subject("bbr3")), [])
-    for seed in range(1, 1 + running.INSIDE_SEEDS):
+    for seed in range(1, 1 + (running.INSIDE_SEEDS if n == own else 1)):
         text = scenario.run(seed)
         digests[f"{n} {seed}"] = digest = hashlib.sha256(text.encode()).hexdigest()
         # A run that the fault leaves as it was holds what it held.
-        if known.get(f"{n} {seed}") != digest and not all(expectations.held(case, text)):
+        if known and known.get(f"{n} {seed}") != digest and not all(expectations.held(case, text)):
             failing.append(n)
             break
 print(json.dumps([failing, digests]))
 """
+"""Which cases fail, of those whose runs are not the known ones; all runs of a fault's own, the first of the others."""
 
 
 def build() -> None:
@@ -122,7 +123,7 @@ def noticed(number: int, fault: Fault, own: bool) -> list[int]:
     inside = fault.case < 100
     cases = [fault.case] if own else _cases(inside)
     if inside:
-        return list(tried(number, INSIDE, cases, _digests())[0])
+        return list(tried(number, INSIDE, cases, fault.case, _digests())[0])
     found = tried(number, OUTSIDE, [fault.case], fault.tcp, 1, 20)
     others = [n for n in cases if n != fault.case]
     if others:
@@ -143,10 +144,7 @@ def _cases(inside: bool) -> list[int]:
 @cache
 def _digests() -> Any:
     """The digests of the runs inside without a fault."""
-    failing, digests = tried(0, INSIDE, _cases(inside=True), {})
-    if failing:
-        raise SystemExit(f"without a fault, case {failing} fails")
-    return digests
+    return tried(0, INSIDE, _cases(inside=True), 0, None)[1]
 
 
 @cache
