@@ -34,7 +34,7 @@ def conform(
     ),
     case: Annotated[
         list[int],
-        Parameter(name="--case", negative="", consume_multiple=True, help="Only these cases; 201 and above run only so."),
+        Parameter(name="--case", negative="", consume_multiple=True, help="Only these cases."),
     ] = [],  # noqa: B006 - read only
     list_: Annotated[bool, Parameter(name="--list", negative="", help="List the cases.")] = False,
     explain: Annotated[int | None, Parameter(help="Say what a case is, and what is measured or expected.")] = None,
