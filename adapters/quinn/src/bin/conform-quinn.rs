@@ -27,8 +27,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut transport = TransportConfig::default();
         transport.congestion_controller_factory(factory.clone());
         // Larger than what any case can have in flight.
-        transport.send_window(1 << 22).stream_receive_window((1_u32 << 22).into());
-        transport.receive_window((1_u32 << 22).into());
+        transport.send_window(1 << 26).stream_receive_window((1_u32 << 26).into());
+        transport.receive_window((1_u32 << 26).into());
         let ends = pair(ENDLESS, 1000 * flow.seed + flow.number as u64, transport);
         let (sender, receiver) = ends.map_err(|error| Error::Call(error.to_string()))?;
         Ok((Box::new(sender), Box::new(receiver)))
