@@ -32,6 +32,7 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// The connection has opened.
     pub fn open(&mut self, rtt: f64, now: f64) {
         (self.opened, self.since, self.first_rtt) = (now, now, rtt);
         (self.fell, self.rose) = (f64::INFINITY, f64::INFINITY);
@@ -46,6 +47,7 @@ impl Seen {
         self.now - self.opened
     }
 
+    /// Takes an ACK, and what faults leave of the growth since the last.
     pub fn update(&mut self, window: &mut Window, ack: &Acked) {
         (self.now, self.min_rtt) = (ack.now, ack.min_rtt);
         if let Some(rtt) = ack.rtt {
