@@ -69,10 +69,10 @@ def conform(
     check_out(place, "conform")
     kin = check_name("stack", stack, STACKS) if stack is not None else None
     other = check_name("reference", beside, BESIDE)
-    chosen = [_known(number) for number in dict.fromkeys(case)] or list(conforming.cases())
+    chosen = [_known(number) for number in dict.fromkeys(case)] or [one for one in conforming.cases() if not one.corner]
     base = conforming.read(against) if against is not None else None
     given = conforming.read(Path(what)) if what.endswith(".json") else None
-    tcp = check_name("congestion control", what, TCPS) if given is None else ""
+    tcp = _control(what) if given is None else ""
     kept = store or str(place.absolute().parent / "store")
     opened = sweeps.open_store(kept)
     with goes_on_from(kept), terminal.Progress() as progress:
@@ -112,6 +112,18 @@ def conform(
             print(f"left its band: {one}")
         print(f"\nreport: {place / 'report.html'}")
     return FAILED if gone else DONE
+
+
+def _control(name: str) -> str:
+    from ..conform.model import TCPS
+    from ..strict_toml import meant, nearest
+
+    found = meant(name, TCPS)
+    if found is None:
+        near, known = nearest(name.lower(), TCPS), ", ".join(TCPS)
+        hint = f" ({near})" if near else ""
+        raise InputError(f'TCP: given "{name}"{hint}; allowed {known}, or FILE.json', given=name, allowed=known)
+    return found
 
 
 def _known(number: int) -> Case:

@@ -130,6 +130,8 @@ class Case:
     """The congestion controls that it is for; empty for all."""
     outside: bool
     """Whether a stack from outside can be tried: all its flows of the subject send endless data."""
+    corner: bool
+    """Whether it is run only where it is asked for: at the ends of the draft's range of rates and round-trip times."""
 
     @property
     def inside(self) -> bool:
@@ -206,6 +208,7 @@ def parse(file: Path) -> Case:
         values=values,
         only=table.texts("only", ()),
         outside=table.flag("outside", area != "inside"),
+        corner=table.flag("corner", False),
     )
     table.end()
     if bool(found.measures) is found.inside or bool(found.expected) is not found.inside:

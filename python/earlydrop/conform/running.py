@@ -13,7 +13,7 @@ from ..store import Store
 from ..sweeps.base_scenario import of_sweep, one_line
 from . import expectations
 from .measured import Measured
-from .model import Case, ConformError, Measure, Subject
+from .model import Case, ConformError, Measure, Subject, cases
 
 SEEDS = 20
 INSIDE_SEEDS = 3
@@ -34,11 +34,8 @@ def applies(case: Case, subject: Subject) -> str:
 
 def reference(tcp: str, stack: str) -> Subject:
     """A congestion control of ours in this stack; in `rfc` where the stack lacks it."""
-    entry = {"kind": "ftp", "tcp": tcp, "stack": stack}
-    links = {"rate": "1 Mbit/s", "delay": "1 ms"}
-    network = {"kind": "dumbbell", "pairs": 1, "access": links, "bottleneck": links}
     try:
-        _core.Scenario.parse({"name": "any", "duration": "1 s", "topology": network, "traffic": [entry]}, [])
+        _core.Scenario.parse(next(one for one in cases() if not one.inside).document(Subject(tcp, stack)), [])
     except _core.ScenarioError:
         return Subject(tcp)
     return Subject(tcp, stack)
