@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,28 +65,43 @@ print(json.dumps(found.document()))
 
 def build() -> None:
     """The copy, with every fault in it."""
-    shutil.rmtree(COPY / "source", ignore_errors=True)
+    patches = []
+    for number, fault in enumerate(FAULTS, 1):
+        on = f"crate::tcp::rfc::control::planted({number})"
+        patches.append((f"{CONTROL}/{fault.file}", fault.old, re.sub(r"\bON\b", on, fault.new)))
+    patched(patches, COPY, {f"{CONTROL}/mod.rs": LISTENS})
+
+
+def patched(
+    patches: Sequence[tuple[str, str, str]], copy: Path, ends: Mapping[str, str] | None = None, level: int = 1
+) -> None:
+    """A copy of the checkout, built: in each of these files a text is replaced, and some have more at their ends."""
+    shutil.rmtree(copy / "source", ignore_errors=True)
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
         if not name.startswith(("crates/", "python/earlydrop/", "studies/", "Cargo", "rust-toolchain")):
             continue
-        (COPY / "source" / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, COPY / "source" / name, follow_symlinks=False)
-    folder = COPY / "source" / CONTROL
-    for number, fault in enumerate(FAULTS, 1):
-        file = folder / fault.file
+        (copy / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, copy / "source" / name, follow_symlinks=False)
+    for name, old, new in patches:
+        file = copy / "source" / name
         text = file.read_text(encoding="utf-8")
-        if text.count(fault.old) != 1:
-            raise SystemExit(f"{fault.file}: there {text.count(fault.old)} times; allowed once: {fault.old!r}")
-        on = f"crate::tcp::rfc::control::planted({number})"
-        file.write_text(text.replace(fault.old, re.sub(r"\bON\b", on, fault.new)), encoding="utf-8")
-    with (folder / "mod.rs").open("a", encoding="utf-8") as out:
-        out.write(LISTENS)
-    place = {**os.environ, "CARGO_TARGET_DIR": str(COPY / "target"), "PYO3_PYTHON": sys.executable}
+        if text.count(old) != 1:
+            raise SystemExit(f"{name}: there {text.count(old)} times; allowed once: {old!r}")
+        file.write_text(text.replace(old, new), encoding="utf-8")
+    for name, end in (ends or {}).items():
+        with (copy / "source" / name).open("a", encoding="utf-8") as out:
+            out.write(end)
+    place = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(copy / "target"),
+        "CARGO_PROFILE_QUICK_OPT_LEVEL": str(level),
+        "PYO3_PYTHON": sys.executable,
+    }
     command = ["cargo", "build", "--quiet", "--profile", "quick", "-p", "earlydrop-python"]
-    subprocess.run(command, cwd=COPY / "source", env=place, check=True)
-    (library,) = (COPY / "target/quick").glob("lib_core.*[!d]")
-    shutil.copy2(library, COPY / "source/python/earlydrop/_core.abi3.so")
+    subprocess.run(command, cwd=copy / "source", env=place, check=True)
+    (library,) = (copy / "target/quick").glob("lib_core.*[!d]")
+    shutil.copy2(library, copy / "source/python/earlydrop/_core.abi3.so")
 
 
 def tried(number: int, cases: list[int], tcp: str, first: int = 1) -> str:

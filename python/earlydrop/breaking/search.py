@@ -190,7 +190,7 @@ class Candidate:
     reason: str = ""
     """Why it is no finding; empty if it is one."""
     times: float = 1.0
-    """Its length over that of the space: larger where the space's window is too short for it."""
+    """Its length and warm-up over those of the space: larger where the space's window is too short for it."""
 
 
 # ---- running -------------------------------------------------------------------------------------------------------
@@ -404,6 +404,13 @@ def longer(scenario: Document, times: float = LONGER) -> Document:
     return {**scenario, "duration": _times(scenario["duration"], times)}
 
 
+def stretched(scenario: Document, times: float) -> Document:
+    """A scenario of this many times the length, warm-up included: its window begins later, too."""
+    if times == 1 or "warmup" not in scenario:
+        return longer(scenario, times)
+    return {**longer(scenario, times), "warmup": _times(scenario["warmup"], times)}
+
+
 def _times(duration: str, times: float) -> str:
     import earlydrop._core as _core
 
@@ -432,7 +439,7 @@ def confirmed(
 
 def _confirmed(problem: Problem, runs: Runs, one: Tried, scenario: Document, times: float) -> Candidate:
     """A scenario at this many times its length, and again at three times that."""
-    scenario = longer(scenario, times)
+    scenario = stretched(scenario, times)
     held = hold(problem, runs, scenario, one.rival, FRESH_SEEDS, watched=True)
     at = "" if times == 1 else f"at {times:g} times the length "
     if not held.holds:
@@ -484,7 +491,7 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
     rival, space, tries = candidate.tried.rival, problem.space, 0
 
     def document(point: Point) -> Document:
-        return longer(space.document(point), candidate.times)
+        return stretched(space.document(point), candidate.times)
 
     point, whole = candidate.tried.point, document(candidate.tried.point)
     failed: set[str] = set()
