@@ -30,7 +30,7 @@ from .search import (
     search,
     shrunk,
 )
-from .space import SpaceError, read
+from .space import Space, SpaceError, read
 
 SHIPPED = ("home", "mobile")
 """Spaces that come with earlydrop, by name."""
@@ -137,9 +137,21 @@ def problem(
         ObjectiveError: the space has not what the objective needs.
         CompareError: there is no such discipline.
     """
+    return posed(read(shipped(source)), source, aqm, against, objective, tcp=tcp)
+
+
+def posed(
+    found: Space,
+    source: Path,
+    aqm: str | None,
+    against: Sequence[str],
+    objective: Objective,
+    *,
+    tcp: str | None = None,
+) -> Problem:
+    """The same of a space that is read; messages and files of disciplines are those of `source`."""
     import earlydrop._core as _core
 
-    found = read(shipped(source))
     if (aqm is None) == (tcp is None):
         raise BreakError("--aqm, --tcp: given both or none; allowed one of them, which says what is attacked")
     if aqm is not None:

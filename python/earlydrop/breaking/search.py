@@ -192,6 +192,10 @@ class Candidate:
     times: float = 1.0
     """Its length and warm-up over those of the space: larger where the space's window is too short for it."""
 
+    def scenario(self, space: Space) -> Document:
+        """The scenario of its space, at its length."""
+        return stretched(space.document(self.tried.point), self.times)
+
 
 # ---- running -------------------------------------------------------------------------------------------------------
 
@@ -427,19 +431,21 @@ def confirmed(
     found = []
     for k, one in enumerate(chosen):
         progress(k, len(chosen), "confirming")
-        scenario = problem.space.document(one.point)
-        now = _confirmed(problem, runs, one, scenario, 1.0)
-        if now.held.short:
-            now = _confirmed(problem, runs, one, scenario, LONGER)
-        found.append(now)
+        found.append(examined(problem, runs, one))
     if chosen:
         progress(len(chosen), len(chosen), "confirming")
     return found
 
 
-def _confirmed(problem: Problem, runs: Runs, one: Tried, scenario: Document, times: float) -> Candidate:
+def examined(problem: Problem, runs: Runs, one: Tried) -> Candidate:
+    """A scenario on fresh seeds; where its window is too short, with one that begins later and is longer."""
+    now = _confirmed(problem, runs, one, 1.0)
+    return _confirmed(problem, runs, one, LONGER) if now.held.short else now
+
+
+def _confirmed(problem: Problem, runs: Runs, one: Tried, times: float) -> Candidate:
     """A scenario at this many times its length, and again at three times that."""
-    scenario = stretched(scenario, times)
+    scenario = stretched(problem.space.document(one.point), times)
     held = hold(problem, runs, scenario, one.rival, FRESH_SEEDS, watched=True)
     at = "" if times == 1 else f"at {times:g} times the length "
     if not held.holds:
@@ -524,12 +530,12 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
             scenario = fewer
     for times in SHORTER:
         short = _cut(scenario, times)
-        if _holds(problem, runs, short, rival) and _lasts(problem, runs, short, rival, SHRINK_SEEDS) is not None:
+        if _holds(problem, runs, short, rival) and lasts(problem, runs, short, rival, SHRINK_SEEDS) is not None:
             scenario = short
             break
     progress(MOST_TRIES, MOST_TRIES, "making it small")
     for one, at in ((scenario, point), (document(point), point), (whole, candidate.tried.point)):
-        last = _lasts(problem, runs, one, rival, LAST_SEEDS)
+        last = lasts(problem, runs, one, rival, LAST_SEEDS)
         if last is not None:
             return Finding(candidate.tried, at, one, rival, candidate.held, *last)
     return None
@@ -557,7 +563,7 @@ def _holds(problem: Problem, runs: Runs, scenario: Document, rival: int | None) 
     return hold(problem, runs, scenario, rival, SHRINK_SEEDS).holds
 
 
-def _lasts(problem: Problem, runs: Runs, scenario: Document, rival: int | None, first: int) -> tuple[Held, Held] | None:
+def lasts(problem: Problem, runs: Runs, scenario: Document, rival: int | None, first: int) -> tuple[Held, Held] | None:
     """A scenario on these seeds, and at three times the length; None if it does not hold in both, or is too short."""
     held = hold(problem, runs, scenario, rival, first, watched=True)
     if not held.holds or held.short:
