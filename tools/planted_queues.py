@@ -33,8 +33,8 @@ from earlydrop.store.files import Memory
 from planted_controls import ROOT, patched
 
 HEAD = """\
-duration = "20 s"
-warmup = "5 s"
+duration = "30 s"
+warmup = "15 s"
 name = "planted"
 [topology]
 kind = "dumbbell"
@@ -42,7 +42,7 @@ pairs = 4
 senders = { rate = "1 Gbit/s", delay = { log = ["2 ms", "80 ms"] } }
 receivers = { rate = "1 Gbit/s", delay = "1 ms" }
 reverse = { rate = "50 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = { log = ["3 Mbit/s", "40 Mbit/s"] }, delay = "1 ms" }
+bottleneck = { rate = { log = ["2 Mbit/s", "10 Mbit/s"] }, delay = "1 ms" }
 [queue.bottleneck]
 aqm = "droptail"
 """
@@ -285,7 +285,7 @@ def _row(one: Defect, *cells: object) -> None:
 def _attack(asked: breaking.Problem, runs: int, seed: int) -> breaking.Found:
     executor = sweeps.Threads(None, None)
     try:
-        return breaking.attack(asked, breaking.Runs(asked, Store(Memory()), executor), budget=runs, seed=seed)
+        return breaking.attack(asked, breaking.Runs(asked, Store(Memory()), executor), budget=runs, seed=seed, most=1)
     finally:
         executor.close()
 

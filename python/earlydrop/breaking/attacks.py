@@ -15,6 +15,7 @@ from ..document import Document
 from ..runner import Progress, no_progress
 from .objectives import Objective
 from .search import (
+    BEST,
     FRESH,
     BreakError,
     Candidate,
@@ -217,9 +218,10 @@ def attack(
     budget: int = 20_000,
     seed: int = 1,
     how: How = "random",
+    most: int = BEST,
     progress: Progress = no_progress,
 ) -> Found:
-    """Search with `budget` runs, then confirm the best and make them small.
+    """Search with `budget` runs, then confirm the best and make them small, until there are `most` findings.
 
     The same seed gives the same findings for any number of workers.
 
@@ -230,7 +232,7 @@ def attack(
     found.candidates = confirmed(asked, runs, found.ledger, progress)
     seen: dict[tuple[Any, ...], Finding] = {}
     for one in found.candidates:
-        if one.reason:
+        if one.reason or len(seen) >= most:
             continue
         small = shrunk(asked, runs, one, progress)
         if small is None:
