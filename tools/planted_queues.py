@@ -184,6 +184,7 @@ def main() -> int:
     parser.add_argument("--searches", type=int, default=100)
     parser.add_argument("--first", type=int, default=1, help="seed of the first search of `equal`")
     parser.add_argument("--only", nargs="*", default=[], help="defects whose name has one of these texts")
+    parser.add_argument("--built", action="store_true", help="take the copy as it is")
     given = parser.parse_args()
     if given.what == "equal":
         return _equal(given.runs or 2000, given.searches, given.first)
@@ -199,7 +200,7 @@ def main() -> int:
         else:
             found += _found(one, given.runs or 20_000)
     if not inside:
-        found += _inside([one for one in chosen if one.patch is not None])
+        found += _inside([one for one in chosen if one.patch is not None], built=given.built)
         print(f"# {found} of {len(chosen)} found")
     return found if inside else int(given.what == "defects" and found < min(8, len(chosen)))
 
@@ -210,11 +211,12 @@ HEADS = {
 }
 
 
-def _inside(chosen: Sequence[Defect]) -> int:
+def _inside(chosen: Sequence[Defect], *, built: bool) -> int:
     """The defects that are patches, in a copy that has them; how many are found."""
     if not chosen:
         return 0
-    patched([one.patch for one in DEFECTS if one.patch is not None], COPY, level=3)
+    if not built:
+        patched([one.patch for one in DEFECTS if one.patch is not None], COPY, level=3)
     command = [sys.executable, *sys.argv[: sys.argv.index("--only") if "--only" in sys.argv else None]]
     place = {**os.environ, "PYTHONPATH": str(COPY / "source/python"), INSIDE: "1"}
     return subprocess.run([*command, "--only", *(one.name for one in chosen)], env=place, check=False).returncode

@@ -47,6 +47,8 @@ BEST = 5
 """Scenarios that are confirmed."""
 LONGER = 3
 """A finding must hold at this many times the length, too."""
+MOST_LONGER, WIDENED = 10.0, 2
+"""How many times its length a scenario may get where its window is too short, and how often it is asked."""
 ROUND = 50
 """Scenarios proposed together, whatever the number of workers: so the same search gives the same scenarios."""
 CONFIDENCE = 0.95
@@ -189,12 +191,12 @@ class Candidate:
     longer: Held | None = None
     reason: str = ""
     """Why it is no finding; empty if it is one."""
-    times: float = 1.0
-    """Its length and warm-up over those of the space: larger where the space's window is too short for it."""
+    window: tuple[float, float] | None = None
+    """Warm-up and duration, s, where the space's window is too short for it."""
 
     def scenario(self, space: Space) -> Document:
-        """The scenario of its space, at its length."""
-        return stretched(space.document(self.tried.point), self.times)
+        """The scenario of its space, with its window."""
+        return fitted(space.document(self.tried.point), self.window)
 
 
 # ---- running -------------------------------------------------------------------------------------------------------
@@ -401,26 +403,25 @@ def windows(problem: Problem, scenario: Document, sides: Sequence[Side], first: 
     return tuple(found)
 
 
-def longer(scenario: Document, times: float = LONGER) -> Document:
-    """A scenario of this many times the length, with the same warm-up."""
-    if times == 1:
+def longer(scenario: Document) -> Document:
+    """A scenario of `LONGER` times the length, with the same warm-up."""
+    return {**scenario, "duration": f"{LONGER * _seconds(scenario['duration']):g} s"}
+
+
+def fitted(scenario: Document, window: tuple[float, float] | None) -> Document:
+    """A scenario with this warm-up and duration."""
+    if window is None:
         return scenario
-    return {**scenario, "duration": _times(scenario["duration"], times)}
+    warmup, duration = window
+    return {**scenario, "warmup": f"{warmup:g} s", "duration": f"{duration:g} s"}
 
 
-def stretched(scenario: Document, times: float) -> Document:
-    """A scenario of this many times the length, warm-up included: its window begins later, too."""
-    if times == 1 or "warmup" not in scenario:
-        return longer(scenario, times)
-    return {**longer(scenario, times), "warmup": _times(scenario["warmup"], times)}
-
-
-def _times(duration: str, times: float) -> str:
+def _seconds(duration: Any) -> float:
     import earlydrop._core as _core
 
     found = _core.quantity(str(duration))
     assert found is not None
-    return f"{found[0] * times:g} {found[1]}"
+    return float(found[0]) * float(found[2])
 
 
 def confirmed(
@@ -438,24 +439,34 @@ def confirmed(
 
 
 def examined(problem: Problem, runs: Runs, one: Tried) -> Candidate:
-    """A scenario on fresh seeds; where its window is too short, with one that begins later and is longer."""
-    now = _confirmed(problem, runs, one, 1.0)
-    return _confirmed(problem, runs, one, LONGER) if now.held.short else now
+    """A scenario on fresh seeds; where its window is too short, with the one that the check asks for."""
+    now = _confirmed(problem, runs, one, None)
+    most = MOST_LONGER * _seconds(problem.space.document(one.point)["duration"])
+    for _ in range(WIDENED):
+        short = [w for w in now.held.windows if w.short]
+        if not short:
+            break
+        warmup = max(w.chosen_s if w.needed_s is None else w.needed_s for w in short)
+        duration = max(w.duration_s if w.needed_duration_s is None else w.needed_duration_s for w in short)
+        if duration > most or now.window == (warmup, duration):
+            break
+        now = _confirmed(problem, runs, one, (warmup, duration))
+    return now
 
 
-def _confirmed(problem: Problem, runs: Runs, one: Tried, times: float) -> Candidate:
-    """A scenario at this many times its length, and again at three times that."""
-    scenario = stretched(problem.space.document(one.point), times)
+def _confirmed(problem: Problem, runs: Runs, one: Tried, window: tuple[float, float] | None) -> Candidate:
+    """A scenario with its window or another one, and again at three times its length."""
+    scenario = fitted(problem.space.document(one.point), window)
     held = hold(problem, runs, scenario, one.rival, FRESH_SEEDS, watched=True)
-    at = "" if times == 1 else f"at {times:g} times the length "
+    at = "" if window is None else f"over {window[0]:g} to {window[1]:g} s "
     if not held.holds:
-        return Candidate(one, held, reason=f"{at}above delta on {held.above} of {FRESH} fresh seeds")
+        return Candidate(one, held, None, f"{at}above delta on {held.above} of {FRESH} fresh seeds", window)
     if held.short:
         why = next(w.reasons[0] for w in held.windows if w.short)
-        return Candidate(one, held, reason=f"{at}the measured window is too short: {why}")
+        return Candidate(one, held, None, f"{at}the measured window is too short: {why}", window)
     again = hold(problem, runs, longer(scenario), one.rival, FRESH_SEEDS)
-    gone = f"at {times * LONGER:g} times the length above delta on {again.above} of {FRESH} seeds"
-    return Candidate(one, held, again, "" if again.holds else gone, times)
+    gone = f"at {LONGER} times the length above delta on {again.above} of {FRESH} seeds"
+    return Candidate(one, held, again, "" if again.holds else gone, window)
 
 
 # ---- shrinking -----------------------------------------------------------------------------------------------------
@@ -497,7 +508,7 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
     rival, space, tries = candidate.tried.rival, problem.space, 0
 
     def document(point: Point) -> Document:
-        return stretched(space.document(point), candidate.times)
+        return fitted(space.document(point), candidate.window)
 
     point, whole = candidate.tried.point, document(candidate.tried.point)
     failed: set[str] = set()
@@ -543,12 +554,7 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
 
 def _cut(scenario: Document, times: float) -> Document:
     """A scenario with this share of its measured window."""
-    import earlydrop._core as _core
-
-    whole, start = (_core.quantity(str(scenario.get(key, "0 s"))) for key in ("duration", "warmup"))
-    assert whole is not None
-    assert start is not None
-    begin, end = start[0] * start[2], whole[0] * whole[2]
+    begin, end = _seconds(scenario.get("warmup", "0 s")), _seconds(scenario["duration"])
     return {**scenario, "duration": f"{begin + times * (end - begin):g} s"}
 
 
