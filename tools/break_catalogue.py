@@ -94,7 +94,7 @@ def _cell(name: tuple[str, str, str], runs: int, store: Store, executor: sweeps.
     budget = scenarios * len(SEEDS) * len(asked.sides)
     found = breaking.Found(asked, search(asked, made, budget), budget, 1, "random")
     cell = Cell(aqm, space, objective, runs, scenarios - found.refused, asked.delta, found.above, None)
-    for tried in best(found.ledger, asked.delta):
+    for tried in best(asked, made, found.ledger):
         candidate = examined(asked, made, tried)
         finding = None if candidate.reason else _finding(asked, made, candidate, small=small)
         if finding is None:

@@ -27,7 +27,7 @@ from typing import cast, get_args
 
 from earlydrop import breaking, sweeps
 from earlydrop.breaking import written
-from earlydrop.breaking.search import FRESH_SEEDS, How, best, hold, search
+from earlydrop.breaking.search import BEST, FRESH_SEEDS, How, hold, ranked, search
 from earlydrop.store import Store
 from earlydrop.store.files import Memory
 from planted_controls import ROOT, patched
@@ -230,7 +230,7 @@ def _problem(one: Defect) -> breaking.Problem:
         file.write_text(one.space, encoding="utf-8")
         if not one.tcp:
             return breaking.problem(file, one.broken, [one.sound], by)
-        sound = breaking.problem(file, None, [], by, tcp=one.sound)
+        sound = breaking.problem(file, None, ["reno"], by, tcp=one.sound)
     side = sound.attacked
     return replace(
         sound, attacked=replace(side, title=one.name, tcp={**(side.tcp or {}), "rules": {"abe": True}}), rivals=(side,)
@@ -271,7 +271,7 @@ def _samplers(one: Defect, runs: int, hows: Sequence[How], repeat: int) -> bool:
             ledger = search(asked, made, runs, seed, how)
             held = [
                 hold(asked, made, asked.space.document(tried.point), tried.rival, FRESH_SEEDS)
-                for tried in best(ledger, asked.delta)
+                for tried in ranked(ledger, asked.delta)[:BEST]
             ]
             regret = max((some.median for some in held if some.holds), default=0.0)
             largest = max(largest, regret)

@@ -307,7 +307,7 @@ def test_a_scenario_whose_window_is_too_short_gets_the_one_that_is_needed(tmp_pa
     file.write_text(few, encoding="utf-8")
     asked = problem(file, "codel interval=1s", "codel")
     ledger = search.search(asked, runs(asked), 40)
-    seen = [search.examined(asked, runs(asked), one) for one in search.best(ledger, asked.delta)]
+    seen = [search.examined(asked, runs(asked), one) for one in search.ranked(ledger, asked.delta)[: search.BEST]]
     wider = [one for one in seen if one.window is not None]
     assert wider
     for one in wider:

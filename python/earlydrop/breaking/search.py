@@ -43,8 +43,8 @@ SHRINK_SEEDS, LAST_SEEDS = 3_000_001, 4_000_001
 """First seeds of the shrinking, and of what is said in the end."""
 HOLDING = 17
 """Of `FRESH` seeds, how many must have a regret above delta."""
-BEST = 5
-"""Scenarios that are confirmed."""
+BEST, LOOKED = 5, 10
+"""Scenarios that are confirmed; and of those with the largest regrets, and of the rest, how many are looked at."""
 LONGER = 3
 """A finding must hold at this many times the length, too."""
 MOST_LONGER, WIDENED = 10.0, 2
@@ -371,10 +371,30 @@ def bound(tried: int) -> float:
 # ---- confirming ----------------------------------------------------------------------------------------------------
 
 
-def best(ledger: Sequence[Tried], delta: float) -> list[Tried]:
-    """The scenarios with the largest regrets above delta."""
+def ranked(ledger: Sequence[Tried], delta: float) -> list[Tried]:
+    """The scenarios with regrets above delta, the largest first."""
     good = [one for one in ledger if one.score is not None and one.score > delta]
-    return sorted(good, key=lambda one: (-(one.score or 0.0), one.number))[:BEST]
+    return sorted(good, key=lambda one: (-(one.score or 0.0), one.number))
+
+
+def best(problem: Problem, runs: Runs, ledger: Sequence[Tried]) -> list[Tried]:
+    """The scenarios that are confirmed: the best of which the window is long enough; else the best.
+
+    Looked at are the first of all above delta, and some of the rest at even distances: what a queue does at the start
+    may be worse than all that it does later.
+    """
+    found = ranked(ledger, problem.delta)
+    rest = found[LOOKED:]
+    looked = [*found[:LOOKED], *rest[:: max(1, -(-len(rest) // LOOKED))]]
+    kept: list[Tried] = []
+    for one in looked:
+        if len(kept) == BEST:
+            break
+        rival = () if one.rival is None else (problem.rivals[one.rival],)
+        scenario = problem.space.document(one.point)
+        if not any(w.short for w in windows(problem, scenario, (problem.attacked, *rival), SEEDS[0])):
+            kept.append(one)
+    return [*kept, *(one for one in found if one not in kept)][:BEST]
 
 
 def hold(
@@ -428,7 +448,7 @@ def confirmed(
     problem: Problem, runs: Runs, ledger: Sequence[Tried], progress: Progress = no_progress
 ) -> list[Candidate]:
     """The best scenarios on fresh seeds, with a look at the window, and again at three times the length."""
-    chosen = best(ledger, problem.delta)
+    chosen = best(problem, runs, ledger)
     found = []
     for k, one in enumerate(chosen):
         progress(k, len(chosen), "confirming")
