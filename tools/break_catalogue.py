@@ -2,17 +2,21 @@
 
     python tools/break_catalogue.py run [--runs 5000] [--small 20] [--store out/break-catalogue]
                                         [--aqm ...] [--space ...] [--objective ...]
+    python tools/break_catalogue.py link [--most 3]
     python tools/break_catalogue.py page
 
 `run` searches every cell, confirms its best scenarios until one is a finding, and makes the `--small` worst small. All
 cells of a space share the runs of the search. What is in the catalogue with as many runs is left alone, and runs are
-in the store: an interrupted `run` goes on. `page` writes docs/failures.md from the catalogue.
+in the store: an interrupted `run` goes on. `link` runs the worst on real links, with the discipline and with its rival, as far as
+`earlydrop crosscheck` has their traffic: a row each, with the regret of the kernel's TCP. `page` writes
+docs/failures.md from the catalogue.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -20,9 +24,10 @@ from pathlib import Path
 
 from blocks import put
 from earlydrop import breaking, discipline_names, known_failures, sweeps
-from earlydrop.breaking import written
+from earlydrop.breaking import known, written
 from earlydrop.breaking.search import LAST_SEEDS, SEEDS, Candidate, best, bound, examined, lasts, search
 from earlydrop.known_failures import Cell, Failure
+from earlydrop.links.crosscheck import crosscheck
 from earlydrop.store import Store, open_store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,20 +37,25 @@ AQMS = ("droptail", "red", "ared", "codel", "pie", "fq_codel", "fq_pie", "cobalt
 RIVALS = AQMS[1:]
 """DropTail is attacked, but no rival: it fills any link, at the price of the delay that the others are there for."""
 SPACES = ("home", "mobile")
+OF_QUEUES = ("utilisation", "delay", "delay_p99")
+"""Objectives that a queue's own figures give."""
 OBJECTIVES = ("utilisation", "delay", "delay_p99", "fairness:downloads", "starvation:downloads", "calls", "short")
 
 
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("run", "page"))
+    parser.add_argument("what", choices=("run", "link", "page"))
     parser.add_argument("--runs", type=int, default=5000, help="runs of the search of a space, for all disciplines")
     parser.add_argument("--small", type=int, default=20, help="how many of the worst are made small")
     parser.add_argument("--store", default=str(ROOT / "out/break-catalogue"))
     parser.add_argument("--aqm", nargs="+", choices=AQMS, default=AQMS)
     parser.add_argument("--space", nargs="+", choices=SPACES, default=SPACES)
     parser.add_argument("--objective", nargs="+", choices=OBJECTIVES, default=OBJECTIVES)
+    parser.add_argument("--most", type=int, default=3, help="failures that `link` runs")
     given = parser.parse_args()
+    if given.what == "link":
+        return _link(_worst(known_failures.read(known_failures.FILE)), given.most)
     if given.what == "page":
         put(PAGE, "matrix", matrix(known_failures.read(known_failures.FILE)))
         put(PAGE, "worst", told(known_failures.read(known_failures.FILE)))
@@ -94,7 +104,7 @@ def _cell(name: tuple[str, str, str], runs: int, store: Store, executor: sweeps.
     budget = scenarios * len(SEEDS) * len(asked.sides)
     found = breaking.Found(asked, search(asked, made, budget), budget, 1, "random")
     cell = Cell(aqm, space, objective, runs, scenarios - found.refused, asked.delta, found.above, None)
-    for tried in best(asked, made, found.ledger):
+    for tried in best(asked, found.ledger):
         candidate = examined(asked, made, tried)
         finding = None if candidate.reason else _finding(asked, made, candidate, small=small)
         if finding is None:
@@ -125,6 +135,31 @@ def _finding(
     if last is None:
         return None
     return breaking.Finding(tried, tried.point, scenario, tried.rival, candidate.held, *last)
+
+
+# ---- real links ----------------------------------------------------------------------------------------------------
+
+
+def _link(cells: Sequence[Cell], most: int) -> int:
+    """The regrets of the worst failures on real links; 1 if one is not above delta."""
+    print("aqm,space,objective,against,simulator,link")
+    done = low = 0
+    for one in cells:
+        asked = known.problem(one)
+        document = asked.space.document(())
+        plain = one.objective in OF_QUEUES and all(entry["kind"] == "ftp" for entry in document["traffic"])
+        if done == most or one.failure is None or not plain:
+            continue
+        js = []
+        for side in asked.sides:
+            with tempfile.TemporaryDirectory() as place:
+                file = Path(place) / "scenario.toml"
+                file.write_text(written.compact(side.laid(document, asked.queue, asked.known)), encoding="utf-8")
+                real = crosscheck(file, seeds=1).real
+            js.append(asked.objective.value({"queues": {asked.port: real}}, {}, asked.port) or 0.0)
+        done, low = done + 1, low + (js[1] - js[0] <= one.delta)
+        print(*one.name, one.failure.against, one.failure.regret, f"{js[1] - js[0]:.3f}", sep=",", flush=True)
+    return int(low > 0)
 
 
 # ---- the page ------------------------------------------------------------------------------------------------------

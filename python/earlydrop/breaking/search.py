@@ -8,6 +8,7 @@ scenarios together below 0.7 % (the sign test).
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,8 +50,10 @@ LONGER = 3
 """A finding must hold at this many times the length, too."""
 MOST_LONGER, WIDENED = 10.0, 2
 """How many times its length a scenario may get where its window is too short, and how often it is asked."""
-ROUND = 50
+ROUND = {"random": 50, "tpe": 20, "cmaes": 20}
 """Scenarios proposed together, whatever the number of workers: so the same search gives the same scenarios."""
+AT_RANDOM = 5
+"""Scenarios for each value that is drawn, of which the others begin."""
 CONFIDENCE = 0.95
 
 How = Literal["random", "tpe", "cmaes"]
@@ -300,12 +303,12 @@ def proposals(
         if how == "random":
             sampler = samplers.RandomSampler(seed=seed)
         elif how == "tpe":
-            sampler = samplers.TPESampler(seed=seed, constant_liar=True, n_startup_trials=10 * len(names))
+            sampler = samplers.TPESampler(seed=seed, constant_liar=True, n_startup_trials=AT_RANDOM * len(names))
         else:
-            sampler = samplers.CmaEsSampler(seed=seed, n_startup_trials=10 * len(names), popsize=ROUND)
+            sampler = samplers.CmaEsSampler(seed=seed, n_startup_trials=AT_RANDOM * len(names), popsize=ROUND[how])
         study = optuna.create_study(direction="maximize", sampler=sampler)
         while True:
-            asked = [study.ask() for _ in range(ROUND)]
+            asked = [study.ask() for _ in range(ROUND[how])]
             # Below 1, as a range's coordinates are.
             points = [tuple(min(one.suggest_float(n, 0.0, 1.0), 1 - 2**-53) for n in names) for one in asked]
 
@@ -343,7 +346,7 @@ def search(
         progress(len(ledger) * each, wanted * each, f"attacking {problem.attacked.title}")
         if len(ledger) >= wanted:
             break
-        if len(ledger) >= 4 * ROUND and all(one.score is None for one in ledger):
+        if len(ledger) >= 4 * ROUND["random"] and all(one.score is None for one in ledger):
             raise BreakError(f"none of {len(ledger)} scenarios of the space can be run; `earlydrop check` one of them")
     return ledger
 
@@ -377,7 +380,7 @@ def ranked(ledger: Sequence[Tried], delta: float) -> list[Tried]:
     return sorted(good, key=lambda one: (-(one.score or 0.0), one.number))
 
 
-def best(problem: Problem, runs: Runs, ledger: Sequence[Tried]) -> list[Tried]:
+def best(problem: Problem, ledger: Sequence[Tried]) -> list[Tried]:
     """The scenarios that are confirmed: the best of which the window is long enough; else the best.
 
     Looked at are the first of all above delta, and some of the rest at even distances: what a queue does at the start
@@ -448,7 +451,7 @@ def confirmed(
     problem: Problem, runs: Runs, ledger: Sequence[Tried], progress: Progress = no_progress
 ) -> list[Candidate]:
     """The best scenarios on fresh seeds, with a look at the window, and again at three times the length."""
-    chosen = best(problem, runs, ledger)
+    chosen = best(problem, ledger)
     found = []
     for k, one in enumerate(chosen):
         progress(k, len(chosen), "confirming")
@@ -573,9 +576,9 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
 
 
 def _cut(scenario: Document, times: float) -> Document:
-    """A scenario with this share of its measured window."""
+    """A scenario with this share of its measured window, in whole seconds."""
     begin, end = _seconds(scenario.get("warmup", "0 s")), _seconds(scenario["duration"])
-    return {**scenario, "duration": f"{begin + times * (end - begin):g} s"}
+    return {**scenario, "duration": f"{begin + math.ceil(times * (end - begin)):g} s"}
 
 
 def _holds(problem: Problem, runs: Runs, scenario: Document, rival: int | None) -> bool:
