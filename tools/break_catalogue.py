@@ -7,8 +7,8 @@
 
 `run` searches every cell, confirms its best scenarios until one is a finding, and makes the `--small` worst small. All
 cells of a space share the runs of the search. What is in the catalogue with as many runs is left alone, and runs are
-in the store: an interrupted `run` goes on. `link` runs the worst on real links, with the discipline and with its rival, as far as
-`earlydrop crosscheck` has their traffic: a row each, with the regret of the kernel's TCP. `page` writes
+in the store: an interrupted `run` goes on. `link` runs the worst on real links, with the discipline and with its rival,
+as far as `earlydrop crosscheck` has their traffic: a row each, with the regret under the kernel's TCP. `page` writes
 docs/failures.md from the catalogue.
 """
 
@@ -20,12 +20,13 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from blocks import put
 from earlydrop import breaking, discipline_names, known_failures, sweeps
 from earlydrop.breaking import known, written
-from earlydrop.breaking.search import LAST_SEEDS, SEEDS, Candidate, best, bound, examined, lasts, search
+from earlydrop.breaking.search import BEST, LAST_SEEDS, SEEDS, Candidate, best, bound, examined, lasts, search
 from earlydrop.known_failures import Cell, Failure
 from earlydrop.links.crosscheck import crosscheck
 from earlydrop.store import Store, open_store
@@ -104,7 +105,7 @@ def _cell(name: tuple[str, str, str], runs: int, store: Store, executor: sweeps.
     budget = scenarios * len(SEEDS) * len(asked.sides)
     found = breaking.Found(asked, search(asked, made, budget), budget, 1, "random")
     cell = Cell(aqm, space, objective, runs, scenarios - found.refused, asked.delta, found.above, None)
-    for tried in best(asked, found.ledger):
+    for tried in islice(best(asked, found.ledger), BEST):
         candidate = examined(asked, made, tried)
         finding = None if candidate.reason else _finding(asked, made, candidate, small=small)
         if finding is None:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -380,24 +381,22 @@ def ranked(ledger: Sequence[Tried], delta: float) -> list[Tried]:
     return sorted(good, key=lambda one: (-(one.score or 0.0), one.number))
 
 
-def best(problem: Problem, ledger: Sequence[Tried]) -> list[Tried]:
-    """The scenarios that are confirmed: the best of which the window is long enough; else the best.
+def best(problem: Problem, ledger: Sequence[Tried]) -> Iterator[Tried]:
+    """The scenarios to confirm: the best of which the window is long enough, then the best of the others.
 
     Looked at are the first of all above delta, and some of the rest at even distances: what a queue does at the start
     may be worse than all that it does later.
     """
     found = ranked(ledger, problem.delta)
     rest = found[LOOKED:]
-    looked = [*found[:LOOKED], *rest[:: max(1, -(-len(rest) // LOOKED))]]
-    kept: list[Tried] = []
-    for one in looked:
-        if len(kept) == BEST:
-            break
+    kept = []
+    for one in [*found[:LOOKED], *rest[:: max(1, -(-len(rest) // LOOKED))]]:
         rival = () if one.rival is None else (problem.rivals[one.rival],)
         scenario = problem.space.document(one.point)
         if not any(w.short for w in windows(problem, scenario, (problem.attacked, *rival), SEEDS[0])):
             kept.append(one)
-    return [*kept, *(one for one in found if one not in kept)][:BEST]
+            yield one
+    yield from (one for one in found if one not in kept)
 
 
 def hold(
@@ -451,7 +450,7 @@ def confirmed(
     problem: Problem, runs: Runs, ledger: Sequence[Tried], progress: Progress = no_progress
 ) -> list[Candidate]:
     """The best scenarios on fresh seeds, with a look at the window, and again at three times the length."""
-    chosen = best(problem, ledger)
+    chosen = list(islice(best(problem, ledger), BEST))
     found = []
     for k, one in enumerate(chosen):
         progress(k, len(chosen), "confirming")
