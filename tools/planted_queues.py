@@ -2,12 +2,14 @@
 
     python tools/planted_queues.py defects [--runs 20000]
     python tools/planted_queues.py samplers [--runs 500] [--how random tpe cmaes] [--repeat 5]
+    python tools/planted_queues.py figure
     python tools/planted_queues.py equal [--runs 2000] [--searches 100] [--first 1]
 
 `defects` attacks queues with a planted defect, each with the sound queue as its rival, on the space where it should
 show; a row each: whether it was found, the median regret of the smallest scenario, its lines, and the seconds of a
 core. Two defects are patches, which a copy of the checkout is built with; eight are parameters. `samplers` searches
-alike without making anything small, and prints the largest regret that held on fresh seeds. `equal` attacks CoDel and
+alike without making anything small, and prints the largest regret that held on fresh seeds; `figure` draws the medians
+of docs/data/break-samplers.csv. `equal` attacks CoDel and
 PIE with themselves at other seeds, in turns, and counts the searches that report a finding. Exit code 1: fewer than
 eight defects, or more than five in a hundred equal searches.
 """
@@ -15,6 +17,7 @@ eight defects, or more than five in a hundred equal searches.
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import subprocess
 import sys
@@ -24,6 +27,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
+
+import numpy as np
 
 from earlydrop import breaking, sweeps
 from earlydrop.breaking import written
@@ -191,7 +196,7 @@ INSIDE = "EARLYDROP_PLANTED_QUEUES"
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("defects", "samplers", "equal"))
+    parser.add_argument("what", choices=("defects", "samplers", "figure", "equal"))
     parser.add_argument("--runs", type=int, default=0, help="runs of a search (20,000; samplers 500; equal 2,000)")
     parser.add_argument("--how", nargs="+", choices=get_args(How), default=list(get_args(How)))
     parser.add_argument("--repeat", type=int, default=5, help="searches of each defect, by seeds from 1 on")
@@ -202,6 +207,9 @@ def main() -> int:
     given = parser.parse_args()
     if given.what == "equal":
         return _equal(given.runs or 2000, given.searches, given.first)
+    if given.what == "figure":
+        _figure()
+        return 0
     chosen = [one for one in DEFECTS if not given.only or any(text in one.name for text in given.only)]
     inside = bool(os.environ.get(INSIDE))
     if not inside:
@@ -292,6 +300,33 @@ def _samplers(one: Defect, runs: int, hows: Sequence[How], repeat: int) -> bool:
             above = sum(tried.score is not None and tried.score > asked.delta for tried in ledger)
             _row(one, how, seed, above, f"{regret:.3f}", f"{time.process_time() - begun:.0f}")
     return largest > 0
+
+
+def _figure() -> None:
+    """The medians of each way to search, for each defect, in units of the objective's delta."""
+    from earlydrop.render import plotting
+
+    found: dict[str, dict[str, list[float]]] = {}
+    with (ROOT / "docs/data/break-samplers.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            delta = breaking.objective([row["objective"]]).delta
+            found.setdefault(row["defect"], {}).setdefault(row["search"], []).append(float(row["regret"]) / delta)
+    with plotting.styled():
+        drawing = plotting.figure(plotting.PAGE, 0.6 + 0.3 * len(found))
+        ax = drawing.subplots()
+        for k, how in enumerate(get_args(How)):
+            look = plotting.look(k)
+            medians = [float(np.median(by_how[how])) for by_how in found.values()]
+            ax.plot(medians, range(len(found)), look.marker, color=look.colour, label=LABELS[how])
+        ax.set_yticks(range(len(found)), list(found))
+        ax.invert_yaxis()
+        ax.grid(axis="y", linewidth=0.4, color="#dddddd")
+        ax.set_xlabel("Largest confirmed regret over delta, median of five searches")
+        drawing.legend(loc="outside upper right", ncols=len(LABELS))
+    plotting.write(drawing, ROOT / "docs/images/break-samplers.png")
+
+
+LABELS = {"random": "random", "tpe": "TPE", "cmaes": "CMA-ES"}
 
 
 def _row(one: Defect, *cells: object) -> None:
