@@ -26,7 +26,7 @@ from pathlib import Path
 from blocks import put
 from earlydrop import breaking, discipline_names, known_failures, sweeps
 from earlydrop.breaking import known, written
-from earlydrop.breaking.search import BEST, LAST_SEEDS, SEEDS, Candidate, best, bound, examined, lasts, search
+from earlydrop.breaking.search import BEST, LAST_SEEDS, SEEDS, Candidate, bound, examined, lasts, measurable, search
 from earlydrop.known_failures import Cell, Failure
 from earlydrop.links.crosscheck import crosscheck
 from earlydrop.store import Store, open_store
@@ -105,8 +105,9 @@ def _cell(name: tuple[str, str, str], runs: int, store: Store, executor: sweeps.
     budget = scenarios * len(SEEDS) * len(asked.sides)
     found = breaking.Found(asked, search(asked, made, budget), budget, 1, "random")
     cell = Cell(aqm, space, objective, runs, scenarios - found.refused, asked.delta, found.above, None)
-    for tried in islice(best(asked, found.ledger), BEST):
-        candidate = examined(asked, made, tried)
+    # The spaces' own window only: wider ones make a cell minutes long.
+    for tried in islice(measurable(asked, found.ledger), BEST):
+        candidate = examined(asked, made, tried, 0)
         finding = None if candidate.reason else _finding(asked, made, candidate, small=small)
         if finding is None:
             continue

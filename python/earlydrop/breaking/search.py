@@ -382,21 +382,27 @@ def ranked(ledger: Sequence[Tried], delta: float) -> list[Tried]:
 
 
 def best(problem: Problem, ledger: Sequence[Tried]) -> Iterator[Tried]:
-    """The scenarios to confirm: the best of which the window is long enough, then the best of the others.
+    """The scenarios to confirm: the best of which the window is long enough, then the best of the others."""
+    kept = []
+    for one in measurable(problem, ledger):
+        kept.append(one)
+        yield one
+    yield from (one for one in ranked(ledger, problem.delta) if one not in kept)
+
+
+def measurable(problem: Problem, ledger: Sequence[Tried]) -> Iterator[Tried]:
+    """The best scenarios of which the window is long enough.
 
     Looked at are the first of all above delta, and some of the rest at even distances: what a queue does at the start
     may be worse than all that it does later.
     """
     found = ranked(ledger, problem.delta)
     rest = found[LOOKED:]
-    kept = []
     for one in [*found[:LOOKED], *rest[:: max(1, -(-len(rest) // LOOKED))]]:
         rival = () if one.rival is None else (problem.rivals[one.rival],)
         scenario = problem.space.document(one.point)
         if not any(w.short for w in windows(problem, scenario, (problem.attacked, *rival), SEEDS[0])):
-            kept.append(one)
             yield one
-    yield from (one for one in found if one not in kept)
 
 
 def hold(
@@ -460,11 +466,11 @@ def confirmed(
     return found
 
 
-def examined(problem: Problem, runs: Runs, one: Tried) -> Candidate:
+def examined(problem: Problem, runs: Runs, one: Tried, widened: int = WIDENED) -> Candidate:
     """A scenario on fresh seeds; where its window is too short, with the one that the check asks for."""
     now = _confirmed(problem, runs, one, None)
     most = MOST_LONGER * _seconds(problem.space.document(one.point)["duration"])
-    for _ in range(WIDENED):
+    for _ in range(widened):
         short = [w for w in now.held.windows if w.short]
         if not short:
             break
