@@ -228,7 +228,7 @@ def main() -> int:
 
 
 HEADS = {
-    "defects": "defect,objective,scenarios,above,confirmed,regret,against,lines,core_s",
+    "defects": "defect,objective,scenarios,above,confirmed,regret,lines,core_s",
     "samplers": "defect,objective,search,seed,above,regret,core_s",
 }
 
@@ -271,7 +271,6 @@ def _found(one: Defect, runs: int) -> bool:
         found.above,
         sum(not c.reason for c in found.candidates),
         f"{first.held.median:.3f}" if first else "",
-        found.rival(first) if first else "",
         lines or "",
         f"{time.process_time() - begun:.0f}",
     )
