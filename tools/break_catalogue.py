@@ -88,10 +88,8 @@ def _put(catalogue: dict[tuple[str, str, str], Cell], one: Cell) -> None:
 def _worst(cells: Iterable[Cell]) -> list[Cell]:
     """The worst of each discipline and space, then the rest, the largest regrets in units of delta first."""
     ranked = sorted((one for one in cells if one.failure is not None), key=lambda one: -one.weight)
-    first: dict[tuple[str, str], Cell] = {}
-    for one in ranked:
-        first.setdefault((one.aqm, one.space), one)
-    return [*first.values(), *(one for one in ranked if one not in first.values())]
+    first = {(one.aqm, one.space): one for one in reversed(ranked)}
+    return sorted(ranked, key=lambda one: (one is not first[one.aqm, one.space], -one.weight))
 
 
 def _cell(name: tuple[str, str, str], runs: int, store: Store, executor: sweeps.Executor, *, small: bool) -> Cell:
@@ -173,11 +171,12 @@ def matrix(cells: Sequence[Cell]) -> str:
     """What was found of each discipline by each objective, a table for each space."""
     by_name = {one.name: one for one in cells}
     lines = []
-    for space in SPACES:
-        lines += [f"| in `{space}` | {' | '.join(o.partition(':')[0] for o in OBJECTIVES)} |"]
-        lines += ["|---" * (1 + len(OBJECTIVES)) + "|"]
+    for space in [one for one in SPACES if any(cell.space == one for cell in cells)]:
+        searched = [o for o in OBJECTIVES if any((cell.space, cell.objective) == (space, o) for cell in cells)]
+        lines += [f"| in `{space}` | {' | '.join(o.partition(':')[0] for o in searched)} |"]
+        lines += ["|---" * (1 + len(searched)) + "|"]
         for aqm in AQMS:
-            found = [_word(by_name.get((aqm, space, objective))) for objective in OBJECTIVES]
+            found = [_word(by_name.get((aqm, space, objective))) for objective in searched]
             lines.append(f"| [{TITLES[aqm]}](aqms/{aqm}.md) | {' | '.join(found)} |")
         lines.append("")
     return "\n".join(lines)
@@ -193,15 +192,14 @@ def _word(cell: Cell | None) -> str:
 
 def told(cells: Sequence[Cell]) -> str:
     """The worst in words, and the scenario of the first."""
-    small = [one for one in _worst(cells) if one.failure is not None and one.failure.small]
-    ten = sorted(small, key=lambda one: -one.weight)[:TOLD]
-    lines = []
-    for k, one in enumerate(ten, 1):
-        assert one.failure is not None
-        lines.append(f"{k}. `{one.space}`, {one.objective.partition(':')[0]}: {one.failure.sentence}")
-    if ten and ten[0].failure is not None:
-        lines += ["", "The first is this scenario:", "", "```toml", ten[0].failure.scenario.rstrip(), "```"]
-    return "\n".join(lines)
+    worst = _worst(cells)[:TOLD]
+    said = [
+        f"{k}. `{one.space}`: {one.failure.sentence.partition(' (medians')[0]}."
+        for k, one in enumerate(worst, 1)
+        if one.failure is not None
+    ]
+    first = [one.failure.scenario.rstrip() for one in worst[:1] if one.failure is not None]
+    return "\n".join([*said, "", "The first:", "", "```toml scenario", *first, "```"])
 
 
 if __name__ == "__main__":
