@@ -9,7 +9,7 @@
 cells of a space share the runs of the search. What is in the catalogue with as many runs is left alone, and runs are
 in the store: an interrupted `run` goes on. `link` runs the worst on real links, with the discipline and with its rival,
 as far as `earlydrop crosscheck` has their traffic: a row each, with the regret under the kernel's TCP. `page` writes
-docs/failures.md from the catalogue.
+docs/failures.md and docs/data/failures.csv from the catalogue.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from blocks import put
+from blocks import put, put_csv
 from earlydrop import breaking, discipline_names, known_failures, sweeps
 from earlydrop.breaking import known, written
 from earlydrop.breaking.search import BEST, LAST_SEEDS, SEEDS, Candidate, bound, examined, lasts, measurable, search
@@ -58,8 +58,9 @@ def main() -> int:
     if given.what == "link":
         return _link(_worst(known_failures.read(known_failures.FILE)), given.most)
     if given.what == "page":
-        put(PAGE, "matrix", matrix(known_failures.read(known_failures.FILE)))
-        put(PAGE, "worst", told(known_failures.read(known_failures.FILE)))
+        found = known_failures.read(known_failures.FILE)
+        put(PAGE, "matrix", matrix(found))
+        put_csv(ROOT / "docs/data/failures.csv", told(found))
         return 0
     store, executor = open_store(given.store), sweeps.Threads(None, None)
     try:
@@ -164,8 +165,6 @@ def _link(cells: Sequence[Cell], most: int) -> int:
 
 # ---- the page ------------------------------------------------------------------------------------------------------
 
-TOLD = 10
-
 
 def matrix(cells: Sequence[Cell]) -> str:
     """What was found of each discipline by each objective, a table for each space."""
@@ -190,16 +189,15 @@ def _word(cell: Cell | None) -> str:
     return "-" if cell.above else f"< {100 * bound(cell.scenarios):.2g} %"
 
 
-def told(cells: Sequence[Cell]) -> str:
-    """The worst in words, and the scenario of the first."""
-    worst = _worst(cells)[:TOLD]
-    said = [
-        f"{k}. `{one.space}`: {one.failure.sentence.partition(' (medians')[0]}."
-        for k, one in enumerate(worst, 1)
-        if one.failure is not None
-    ]
-    first = [one.failure.scenario.rstrip() for one in worst[:1] if one.failure is not None]
-    return "\n".join([*said, "", "The first:", "", "```toml scenario", *first, "```"])
+def told(cells: Iterable[Cell]) -> list[list[str]]:
+    """The failures as rows of a table, the worst first."""
+    rows = [["failure", "space", "objective", "regret", "above", "above_longer", "small"]]
+    for one in sorted(cells, key=lambda one: (-one.weight, one.name)):
+        if (found := one.failure) is not None:
+            said = found.sentence.partition(" (medians")[0]
+            counts = str(found.above), str(found.longer), "yes" if found.small else "no"
+            rows.append([said, one.space, one.objective, f"{found.regret:.2f}", *counts])
+    return rows
 
 
 if __name__ == "__main__":
