@@ -191,12 +191,15 @@ def _word(cell: Cell | None) -> str:
 
 def told(cells: Iterable[Cell]) -> list[list[str]]:
     """The failures as rows of a table, the worst first."""
-    rows = [["failure", "space", "objective", "regret", "above", "above_longer", "small"]]
+    rows = [["discipline", "space", "objective", "measured", "rival", "rival_measured", "regret", "above", "small"]]
     for one in sorted(cells, key=lambda one: (-one.weight, one.name)):
         if (found := one.failure) is not None:
-            said = found.sentence.partition(" (medians")[0]
-            counts = str(found.above), str(found.longer), "yes" if found.small else "no"
-            rows.append([said, one.space, one.objective, f"{found.regret:.2f}", *counts])
+            rival = TITLES[found.against]
+            mine, _, other = found.sentence.partition(" (medians")[0].partition(f", with {rival} ")
+            measured = one.space, one.objective, mine.rpartition(" is ")[2], rival, other
+            rows.append(
+                [TITLES[one.aqm], *measured, f"{found.regret:.2f}", str(found.above), "yes" if found.small else "no"]
+            )
     return rows
 
 
