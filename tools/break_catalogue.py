@@ -172,7 +172,8 @@ def matrix(cells: Sequence[Cell]) -> str:
     lines = []
     for space in [one for one in SPACES if any(cell.space == one for cell in cells)]:
         searched = [o for o in OBJECTIVES if any((cell.space, cell.objective) == (space, o) for cell in cells)]
-        lines += [f"| in `{space}` | {' | '.join(o.partition(':')[0] for o in searched)} |"]
+        least = min(cell.scenarios for cell in cells if cell.space == space)
+        lines += [f"| `{space}`, {least} scenarios | {' | '.join(o.partition(':')[0] for o in searched)} |"]
         lines += ["|---" * (1 + len(searched)) + "|"]
         for aqm in AQMS:
             found = [_word(by_name.get((aqm, space, objective))) for objective in searched]

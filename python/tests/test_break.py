@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import blocks
+import break_catalogue
 import earlydrop as ed
 import earlydrop._core as _core
 from earlydrop import breaking, cli, known_failures, sweeps
@@ -378,6 +380,12 @@ def test_the_catalogue_holds_its_own_rules() -> None:
         assert one.failure.regret > one.delta == breaking.objective([one.objective]).delta
         assert not one.failure.small or len(one.failure.scenario.splitlines()) <= 15
         assert known.problem(one).attacked.title
+
+
+def test_the_page_of_known_failures_follows_from_the_catalogue() -> None:
+    cells = known_failures.cells()
+    assert break_catalogue.matrix(cells) in break_catalogue.PAGE.read_text(encoding="utf-8")
+    assert not blocks.is_stale(break_catalogue.ROOT / "docs/data/failures.csv", break_catalogue.told(cells))
 
 
 # ---- the command ---------------------------------------------------------------------------------------------------
