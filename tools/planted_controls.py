@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -81,33 +82,43 @@ print(json.dumps([failing, digests]))
 
 def build() -> None:
     """The copy, with every fault in it."""
-    shutil.rmtree(COPY / "source", ignore_errors=True)
+    patches = [(f"{CONTROL}/{one['file']}", one["old"], one["new"]) for one in DECLARED["aid"]]
+    for number, fault in enumerate(FAULTS, 1):
+        on = f"crate::tcp::rfc::control::planted({number})"
+        patches.append((f"{CONTROL}/{fault.file}", fault.old, re.sub(r"\bON\b", on, fault.new)))
+    patched(patches, COPY, {f"{CONTROL}/mod.rs": Path(__file__).with_suffix(".rs").read_text(encoding="utf-8")})
+
+
+def patched(
+    patches: Sequence[tuple[str, str, str]], copy: Path, ends: Mapping[str, str] | None = None, level: int = 1
+) -> None:
+    """A copy of the checkout, built: in each of these files a text is replaced, and some have more at their ends."""
+    shutil.rmtree(copy / "source", ignore_errors=True)
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
         if not name.startswith(("crates/", "python/earlydrop/", "studies/", "Cargo", "rust-toolchain")):
             continue
-        (COPY / "source" / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, COPY / "source" / name, follow_symlinks=False)
-    folder = COPY / "source" / CONTROL
-    with (folder / "mod.rs").open("a", encoding="utf-8") as out:
-        out.write(Path(__file__).with_suffix(".rs").read_text(encoding="utf-8"))
-    for one in DECLARED["aid"]:
-        _replace(folder / one["file"], one["old"], one["new"])
-    for number, fault in enumerate(FAULTS, 1):
-        on = f"crate::tcp::rfc::control::planted({number})"
-        _replace(folder / fault.file, fault.old, re.sub(r"\bON\b", on, fault.new))
-    place = {**os.environ, "CARGO_TARGET_DIR": str(COPY / "target"), "PYO3_PYTHON": sys.executable}
+        (copy / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, copy / "source" / name, follow_symlinks=False)
+    for name, old, new in patches:
+        file = copy / "source" / name
+        text = file.read_text(encoding="utf-8")
+        if text.count(old) != 1:
+            raise SystemExit(f"{name}: there {text.count(old)} times; allowed once: {old!r}")
+        file.write_text(text.replace(old, new), encoding="utf-8")
+    for name, end in (ends or {}).items():
+        with (copy / "source" / name).open("a", encoding="utf-8") as out:
+            out.write(end)
+    place = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(copy / "target"),
+        "CARGO_PROFILE_QUICK_OPT_LEVEL": str(level),
+        "PYO3_PYTHON": sys.executable,
+    }
     command = ["cargo", "build", "--quiet", "--profile", "quick", "-p", "earlydrop-python"]
-    subprocess.run(command, cwd=COPY / "source", env=place, check=True)
-    (library,) = (COPY / "target/quick").glob("lib_core.*[!d]")
-    shutil.copy2(library, COPY / "source/python/earlydrop/_core.abi3.so")
-
-
-def _replace(file: Path, old: str, new: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    if text.count(old) != 1:
-        raise SystemExit(f"{file.name}: there {text.count(old)} times; allowed once: {old!r}")
-    file.write_text(text.replace(old, new), encoding="utf-8")
+    subprocess.run(command, cwd=copy / "source", env=place, check=True)
+    (library,) = (copy / "target/quick").glob("lib_core.*[!d]")
+    shutil.copy2(library, copy / "source/python/earlydrop/_core.abi3.so")
 
 
 def tried(number: int, script: str, *words: Any) -> Any:

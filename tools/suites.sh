@@ -39,6 +39,10 @@ adding) # A planted discipline: one file, one line and `make pages`, in a copy o
 conform) # Faults planted in congestion controls, in a copy of the checkout: the case of each must notice it. Minutes.
     .venv/bin/python tools/planted_controls.py
     ;;
+break) # Ten planted defects, two of them in a copy of the checkout, and the known failures on new seeds. An hour.
+    .venv/bin/python tools/planted_queues.py defects
+    .venv/bin/earlydrop break --known
+    ;;
 c) # The C library: every discipline under valgrind, and the queue disc in ns-3. Minutes.
     cargo test --quiet -p earlydrop-capi -- --include-ignored
     ;;

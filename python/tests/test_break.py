@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -13,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import blocks
+import break_catalogue
 import earlydrop as ed
 import earlydrop._core as _core
-from earlydrop import breaking, cli, sweeps
-from earlydrop.breaking import attacks, search, written
+from earlydrop import breaking, cli, known_failures, sweeps
+from earlydrop.breaking import attacks, known, search, written
 from earlydrop.breaking.objectives import ObjectiveError
 from earlydrop.store import Store
 from earlydrop.store.files import Memory
@@ -297,6 +300,92 @@ def test_a_congestion_control_is_attacked(file: Path) -> None:
     assert laid["traffic"] == [{"tcp": "bbr", "stack": "linux-6.18"}, {"kind": "cbr"}]
     with pytest.raises(breaking.BreakError, match="window"):
         breaking.problem(file, None, [], breaking.objective(["delay"]), tcp="bbr window=7")
+
+
+def test_a_scenario_whose_window_is_too_short_gets_the_one_that_is_needed(tmp_path: Path) -> None:
+    # The queue of this slow CoDel swings for seconds, and its start-up outlasts two.
+    file = tmp_path / "slow.toml"
+    few = SPACE.replace("whole = [8, 16]", "whole = [2, 3]").replace('duration = "12 s"', 'duration = "8 s"')
+    file.write_text(few, encoding="utf-8")
+    asked = problem(file, "codel interval=1s", "codel")
+    ledger = search.search(asked, runs(asked), 40)
+    seen = [search.examined(asked, runs(asked), one) for one in search.ranked(ledger, asked.delta)[: search.BEST]]
+    wider = [one for one in seen if one.window is not None]
+    assert wider
+    for one in wider:
+        assert one.window is not None
+        assert 2 < one.window[0] < one.window[1] <= 10 * 8
+        scenario = one.scenario(asked.space)
+        assert (scenario["warmup"], scenario["duration"]) == (f"{one.window[0]:g} s", f"{one.window[1]:g} s")
+        assert search.longer(scenario)["duration"] == f"{3 * one.window[1]:g} s"
+    assert any(not one.reason for one in wider)
+
+
+# ---- the catalogue -------------------------------------------------------------------------------------------------
+
+
+def failure(aqm: str, against: str) -> known_failures.Cell:
+    space = breaking.space(tomllib.loads(SPACE))
+    text = written.compact({**space.document([0.5] * len(space.draws)), "queue": {"bottleneck": {"aqm": aqm}}})
+    found = known_failures.Failure(against, 1.5, 20, 20, small=False, sentence="It fails.", scenario=text)
+    return known_failures.Cell(aqm, "small", "delay", 80, 20, 0.5, 20, found)
+
+
+def test_the_catalogue_is_read_as_it_is_written(tmp_path: Path) -> None:
+    cells = (failure("droptail", "codel"), replace(failure("pie", "codel"), failure=None))
+    known_failures.write(tmp_path / "known.json", cells)
+    assert known_failures.read(tmp_path / "known.json") == cells
+    assert [one.weight for one in cells] == [3.0, 0.0]
+
+
+def test_a_known_failure_stands_on_new_seeds_or_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # CoDel keeps its queue shorter than DropTail, and not the other way round.
+    cells = (failure("droptail", "codel"), failure("codel", "droptail"))
+    monkeypatch.setattr(known_failures, "cells", lambda: cells)
+    assert cli.main(["break", "--known", "--aqm", "DropTail"]) == 0
+    assert "20 of 20, 20 at 3 times the length" in capsys.readouterr().out
+    assert cli.main(["break", "--known", "--json"]) == 1
+    first, second = json.loads(capsys.readouterr().out)["known"]
+    assert (first["holds"], second["holds"]) == (True, False)
+    assert first["median_regret"] > 0.5 > second["median_regret"]
+    assert cli.main(["break", "--known", "--aqm", "pie"]) == 2
+    assert "droptail, codel" in capsys.readouterr().err
+    assert cli.main(["break", "home", "--known"]) == 2
+    assert "--known: allowed beside it" in capsys.readouterr().err
+
+
+def test_show_tells_the_worst_known_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slight = failure("codel", "pie")
+    assert slight.failure is not None
+    worse = replace(slight, failure=replace(slight.failure, regret=2.0, sentence="It fails worse."))
+    monkeypatch.setattr(known_failures, "cells", lambda: (slight, worse, failure("pie", "codel")))
+    assert cli.main(["show", "codel"]) == 0
+    said = capsys.readouterr().out
+    assert "It fails worse." in said
+    assert 'aqm = "codel"' in said
+    assert cli.main(["show", "rem"]) == 0
+    assert "known failure" not in capsys.readouterr().out
+
+
+def test_the_catalogue_holds_its_own_rules() -> None:
+    for one in known_failures.cells():
+        if one.failure is None:
+            continue
+        assert one.failure.above >= search.HOLDING
+        assert one.failure.longer >= search.HOLDING
+        assert one.failure.regret > one.delta == breaking.objective([one.objective]).delta
+        assert not one.failure.small or len(one.failure.scenario.splitlines()) <= 15
+        assert known.problem(one).attacked.title
+
+
+def test_the_page_of_known_failures_follows_from_the_catalogue() -> None:
+    cells = known_failures.cells()
+    assert break_catalogue.matrix(cells) in break_catalogue.PAGE.read_text(encoding="utf-8")
+    assert not blocks.is_stale(break_catalogue.ROOT / "docs/data/failures.csv", break_catalogue.told(cells))
 
 
 # ---- the command ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ seems worst is confirmed on seeds that the search has not used.
 
 from .attacks import Found, attack, problem
 from .objectives import KINDS, Objective, ObjectiveError, objective
-from .search import BreakError, Candidate, Finding, Held, Problem, Runs, Side, Tried
+from .search import BreakError, Candidate, Finding, Held, Problem, Runs, Side, Tried, shrunk
 from .space import Space, SpaceError, read, space
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "objective",
     "problem",
     "read",
+    "shrunk",
     "space",
 ]

@@ -15,6 +15,7 @@ from ..document import Document
 from ..runner import Progress, no_progress
 from .objectives import Objective
 from .search import (
+    BEST,
     FRESH,
     BreakError,
     Candidate,
@@ -30,7 +31,7 @@ from .search import (
     search,
     shrunk,
 )
-from .space import SpaceError, read
+from .space import Space, SpaceError, read
 
 SHIPPED = ("home", "mobile")
 """Spaces that come with earlydrop, by name."""
@@ -137,9 +138,21 @@ def problem(
         ObjectiveError: the space has not what the objective needs.
         CompareError: there is no such discipline.
     """
+    return posed(read(shipped(source)), source, aqm, against, objective, tcp=tcp)
+
+
+def posed(
+    found: Space,
+    source: Path,
+    aqm: str | None,
+    against: Sequence[str],
+    objective: Objective,
+    *,
+    tcp: str | None = None,
+) -> Problem:
+    """The same of a space that is read; messages and files of disciplines are those of `source`."""
     import earlydrop._core as _core
 
-    found = read(shipped(source))
     if (aqm is None) == (tcp is None):
         raise BreakError("--aqm, --tcp: given both or none; allowed one of them, which says what is attacked")
     if aqm is not None:
@@ -205,9 +218,10 @@ def attack(
     budget: int = 20_000,
     seed: int = 1,
     how: How = "random",
+    most: int = BEST,
     progress: Progress = no_progress,
 ) -> Found:
-    """Search with `budget` runs, then confirm the best and make them small.
+    """Search with `budget` runs, then confirm the best and make them small, until there are `most` findings.
 
     The same seed gives the same findings for any number of workers.
 
@@ -218,7 +232,7 @@ def attack(
     found.candidates = confirmed(asked, runs, found.ledger, progress)
     seen: dict[tuple[Any, ...], Finding] = {}
     for one in found.candidates:
-        if one.reason:
+        if one.reason or len(seen) >= most:
             continue
         small = shrunk(asked, runs, one, progress)
         if small is None:

@@ -8,10 +8,12 @@ scenarios together below 0.7 % (the sign test).
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -43,12 +45,16 @@ SHRINK_SEEDS, LAST_SEEDS = 3_000_001, 4_000_001
 """First seeds of the shrinking, and of what is said in the end."""
 HOLDING = 17
 """Of `FRESH` seeds, how many must have a regret above delta."""
-BEST = 5
-"""Scenarios that are confirmed."""
+BEST, LOOKED = 5, 10
+"""Scenarios that are confirmed; and of those with the largest regrets, and of the rest, how many are looked at."""
 LONGER = 3
 """A finding must hold at this many times the length, too."""
-ROUND = 50
+MOST_LONGER, WIDENED = 10.0, 2
+"""How many times its length a scenario may get where its window is too short, and how often it is asked."""
+ROUND = {"random": 50, "tpe": 20, "cmaes": 20}
 """Scenarios proposed together, whatever the number of workers: so the same search gives the same scenarios."""
+AT_RANDOM = 5
+"""Scenarios for each value that is drawn, of which the others begin."""
 CONFIDENCE = 0.95
 
 How = Literal["random", "tpe", "cmaes"]
@@ -189,8 +195,12 @@ class Candidate:
     longer: Held | None = None
     reason: str = ""
     """Why it is no finding; empty if it is one."""
-    times: float = 1.0
-    """Its length over that of the space: larger where the space's window is too short for it."""
+    window: tuple[float, float] | None = None
+    """Warm-up and duration, s, where the space's window is too short for it."""
+
+    def scenario(self, space: Space) -> Document:
+        """The scenario of its space, with its window."""
+        return fitted(space.document(self.tried.point), self.window)
 
 
 # ---- running -------------------------------------------------------------------------------------------------------
@@ -294,12 +304,12 @@ def proposals(
         if how == "random":
             sampler = samplers.RandomSampler(seed=seed)
         elif how == "tpe":
-            sampler = samplers.TPESampler(seed=seed, constant_liar=True, n_startup_trials=10 * len(names))
+            sampler = samplers.TPESampler(seed=seed, constant_liar=True, n_startup_trials=AT_RANDOM * len(names))
         else:
-            sampler = samplers.CmaEsSampler(seed=seed, n_startup_trials=10 * len(names), popsize=ROUND)
+            sampler = samplers.CmaEsSampler(seed=seed, n_startup_trials=AT_RANDOM * len(names), popsize=ROUND[how])
         study = optuna.create_study(direction="maximize", sampler=sampler)
         while True:
-            asked = [study.ask() for _ in range(ROUND)]
+            asked = [study.ask() for _ in range(ROUND[how])]
             # Below 1, as a range's coordinates are.
             points = [tuple(min(one.suggest_float(n, 0.0, 1.0), 1 - 2**-53) for n in names) for one in asked]
 
@@ -337,7 +347,7 @@ def search(
         progress(len(ledger) * each, wanted * each, f"attacking {problem.attacked.title}")
         if len(ledger) >= wanted:
             break
-        if len(ledger) >= 4 * ROUND and all(one.score is None for one in ledger):
+        if len(ledger) >= 4 * ROUND["random"] and all(one.score is None for one in ledger):
             raise BreakError(f"none of {len(ledger)} scenarios of the space can be run; `earlydrop check` one of them")
     return ledger
 
@@ -365,10 +375,34 @@ def bound(tried: int) -> float:
 # ---- confirming ----------------------------------------------------------------------------------------------------
 
 
-def best(ledger: Sequence[Tried], delta: float) -> list[Tried]:
-    """The scenarios with the largest regrets above delta."""
+def ranked(ledger: Sequence[Tried], delta: float) -> list[Tried]:
+    """The scenarios with regrets above delta, the largest first."""
     good = [one for one in ledger if one.score is not None and one.score > delta]
-    return sorted(good, key=lambda one: (-(one.score or 0.0), one.number))[:BEST]
+    return sorted(good, key=lambda one: (-(one.score or 0.0), one.number))
+
+
+def best(problem: Problem, ledger: Sequence[Tried]) -> Iterator[Tried]:
+    """The scenarios to confirm: the best of which the window is long enough, then the best of the others."""
+    kept = []
+    for one in measurable(problem, ledger):
+        kept.append(one)
+        yield one
+    yield from (one for one in ranked(ledger, problem.delta) if one not in kept)
+
+
+def measurable(problem: Problem, ledger: Sequence[Tried]) -> Iterator[Tried]:
+    """The best scenarios of which the window is long enough.
+
+    Looked at are the first of all above delta, and some of the rest at even distances: what a queue does at the start
+    may be worse than all that it does later.
+    """
+    found = ranked(ledger, problem.delta)
+    rest = found[LOOKED:]
+    for one in [*found[:LOOKED], *rest[:: max(1, -(-len(rest) // LOOKED))]]:
+        rival = () if one.rival is None else (problem.rivals[one.rival],)
+        scenario = problem.space.document(one.point)
+        if not any(w.short for w in windows(problem, scenario, (problem.attacked, *rival), SEEDS[0])):
+            yield one
 
 
 def hold(
@@ -397,52 +431,70 @@ def windows(problem: Problem, scenario: Document, sides: Sequence[Side], first: 
     return tuple(found)
 
 
-def longer(scenario: Document, times: float = LONGER) -> Document:
-    """A scenario of this many times the length, with the same warm-up."""
-    if times == 1:
+def longer(scenario: Document) -> Document:
+    """A scenario of `LONGER` times the length, with the same warm-up."""
+    return {**scenario, "duration": f"{LONGER * _seconds(scenario['duration']):g} s"}
+
+
+def fitted(scenario: Document, window: tuple[float, float] | None) -> Document:
+    """A scenario with this warm-up and duration."""
+    if window is None:
         return scenario
-    return {**scenario, "duration": _times(scenario["duration"], times)}
+    warmup, duration = window
+    return {**scenario, "warmup": f"{warmup:g} s", "duration": f"{duration:g} s"}
 
 
-def _times(duration: str, times: float) -> str:
+def _seconds(duration: Any) -> float:
     import earlydrop._core as _core
 
     found = _core.quantity(str(duration))
     assert found is not None
-    return f"{found[0] * times:g} {found[1]}"
+    return float(found[0]) * float(found[2])
 
 
 def confirmed(
     problem: Problem, runs: Runs, ledger: Sequence[Tried], progress: Progress = no_progress
 ) -> list[Candidate]:
     """The best scenarios on fresh seeds, with a look at the window, and again at three times the length."""
-    chosen = best(ledger, problem.delta)
+    chosen = list(islice(best(problem, ledger), BEST))
     found = []
     for k, one in enumerate(chosen):
         progress(k, len(chosen), "confirming")
-        scenario = problem.space.document(one.point)
-        now = _confirmed(problem, runs, one, scenario, 1.0)
-        if now.held.short:
-            now = _confirmed(problem, runs, one, scenario, LONGER)
-        found.append(now)
+        found.append(examined(problem, runs, one))
     if chosen:
         progress(len(chosen), len(chosen), "confirming")
     return found
 
 
-def _confirmed(problem: Problem, runs: Runs, one: Tried, scenario: Document, times: float) -> Candidate:
-    """A scenario at this many times its length, and again at three times that."""
-    scenario = longer(scenario, times)
+def examined(problem: Problem, runs: Runs, one: Tried, widened: int = WIDENED) -> Candidate:
+    """A scenario on fresh seeds; where its window is too short, with the one that the check asks for."""
+    now = _confirmed(problem, runs, one, None)
+    most = MOST_LONGER * _seconds(problem.space.document(one.point)["duration"])
+    for _ in range(widened):
+        short = [w for w in now.held.windows if w.short]
+        if not short:
+            break
+        warmup = max(w.chosen_s if w.needed_s is None else w.needed_s for w in short)
+        duration = max(w.duration_s if w.needed_duration_s is None else w.needed_duration_s for w in short)
+        if duration > most or now.window == (warmup, duration):
+            break
+        now = _confirmed(problem, runs, one, (warmup, duration))
+    return now
+
+
+def _confirmed(problem: Problem, runs: Runs, one: Tried, window: tuple[float, float] | None) -> Candidate:
+    """A scenario with its window or another one, and again at three times its length."""
+    scenario = fitted(problem.space.document(one.point), window)
     held = hold(problem, runs, scenario, one.rival, FRESH_SEEDS, watched=True)
-    at = "" if times == 1 else f"at {times:g} times the length "
+    at = "" if window is None else f"over {window[0]:g} to {window[1]:g} s "
     if not held.holds:
-        return Candidate(one, held, reason=f"{at}above delta on {held.above} of {FRESH} fresh seeds")
+        return Candidate(one, held, None, f"{at}above delta on {held.above} of {FRESH} fresh seeds", window)
     if held.short:
         why = next(w.reasons[0] for w in held.windows if w.short)
-        return Candidate(one, held, reason=f"{at}the measured window is too short: {why}")
+        return Candidate(one, held, None, f"{at}the measured window is too short: {why}", window)
     again = hold(problem, runs, longer(scenario), one.rival, FRESH_SEEDS)
-    gone = f"at {times * LONGER:g} times the length above delta on {again.above} of {FRESH} seeds"
-    return Candidate(one, held, again, "" if again.holds else gone, times)
+    gone = f"at {LONGER} times the length above delta on {again.above} of {FRESH} seeds"
+    return Candidate(one, held, again, "" if again.holds else gone, window)
 
 
 # ---- shrinking -----------------------------------------------------------------------------------------------------
@@ -484,7 +536,7 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
     rival, space, tries = candidate.tried.rival, problem.space, 0
 
     def document(point: Point) -> Document:
-        return longer(space.document(point), candidate.times)
+        return fitted(space.document(point), candidate.window)
 
     point, whole = candidate.tried.point, document(candidate.tried.point)
     failed: set[str] = set()
@@ -517,26 +569,21 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
             scenario = fewer
     for times in SHORTER:
         short = _cut(scenario, times)
-        if _holds(problem, runs, short, rival) and _lasts(problem, runs, short, rival, SHRINK_SEEDS) is not None:
+        if _holds(problem, runs, short, rival) and lasts(problem, runs, short, rival, SHRINK_SEEDS) is not None:
             scenario = short
             break
     progress(MOST_TRIES, MOST_TRIES, "making it small")
     for one, at in ((scenario, point), (document(point), point), (whole, candidate.tried.point)):
-        last = _lasts(problem, runs, one, rival, LAST_SEEDS)
+        last = lasts(problem, runs, one, rival, LAST_SEEDS)
         if last is not None:
             return Finding(candidate.tried, at, one, rival, candidate.held, *last)
     return None
 
 
 def _cut(scenario: Document, times: float) -> Document:
-    """A scenario with this share of its measured window."""
-    import earlydrop._core as _core
-
-    whole, start = (_core.quantity(str(scenario.get(key, "0 s"))) for key in ("duration", "warmup"))
-    assert whole is not None
-    assert start is not None
-    begin, end = start[0] * start[2], whole[0] * whole[2]
-    return {**scenario, "duration": f"{begin + times * (end - begin):g} s"}
+    """A scenario with this share of its measured window, in whole seconds."""
+    begin, end = _seconds(scenario.get("warmup", "0 s")), _seconds(scenario["duration"])
+    return {**scenario, "duration": f"{begin + math.ceil(times * (end - begin)):g} s"}
 
 
 def _holds(problem: Problem, runs: Runs, scenario: Document, rival: int | None) -> bool:
@@ -550,7 +597,7 @@ def _holds(problem: Problem, runs: Runs, scenario: Document, rival: int | None) 
     return hold(problem, runs, scenario, rival, SHRINK_SEEDS).holds
 
 
-def _lasts(problem: Problem, runs: Runs, scenario: Document, rival: int | None, first: int) -> tuple[Held, Held] | None:
+def lasts(problem: Problem, runs: Runs, scenario: Document, rival: int | None, first: int) -> tuple[Held, Held] | None:
     """A scenario on these seeds, and at three times the length; None if it does not hold in both, or is too short."""
     held = hold(problem, runs, scenario, rival, first, watched=True)
     if not held.holds or held.short:

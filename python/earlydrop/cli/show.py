@@ -273,6 +273,18 @@ def _use(entry: dict[str, Any]) -> list[str]:
     return [terminal.paragraph(f"Use: {words}.")]
 
 
+def _failure(name: str) -> list[str]:
+    """The worst that is known of a discipline."""
+    from .. import known_failures
+
+    worst = known_failures.worst(name)
+    if worst is None or worst.failure is None:
+        return []
+    more = f"More: docs/failures.md; `earlydrop break --known --aqm {name}` runs them."
+    said = terminal.paragraph(f"{worst.failure.sentence} {more}")
+    return ["", "Worst known failure", "", said, "", *(f"    {line}" for line in worst.failure.scenario.splitlines())]
+
+
 def _folded(one: dict[str, Any]) -> list[str]:
     """What a scheme is that is a setting of a discipline, above the page of this."""
     from .. import aqm
@@ -311,5 +323,5 @@ def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[floa
         lines.append(terminal.plot(curves, columns=min(72, terminal.width() - 8), top=1.25 * top, marks=marks))
         lines.append("  (probabilities above the frame are certain drops)")
     body = entry["doc"].strip()
-    lines += ["", body]
+    lines += ["", body, *_failure(entry["name"])]
     return "\n".join(lines)
