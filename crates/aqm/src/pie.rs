@@ -185,7 +185,13 @@ mod tests {
 
     fn bench(given: &[(&'static str, Value)]) -> Bench {
         let values = Values::of(given);
-        Bench { pie: Pie::new(&values, Limit::Packets(100), 8e6), u: 0.5, draws: Default::default(), now: 100.0, ecn: false }
+        Bench {
+            pie: Pie::new(&values, Limit::Packets(100), 8e6),
+            u: 0.5,
+            draws: Default::default(),
+            now: 100.0,
+            ecn: false,
+        }
     }
 
     const QUEUE: QueueView<'static> = QueueView { packets: 50, bytes: 50_000, idle_since: None, contents: None };

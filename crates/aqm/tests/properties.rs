@@ -356,10 +356,12 @@ proptest! {
                 prop_assert!(by_bytes || queue.packets() <= n, "{} packets under a limit of {n}", queue.packets());
             }
             prop_assert!(!queue.average().is_some_and(f64::is_nan));
+            // RFC 8034's p may be above 1: that of a small packet is a part of it.
+            let most = if setting.is("dialect", "docsis") { f64::INFINITY } else { 1.0 };
             let mut wrong = None;
             queue.gauges(&mut |name, value| {
                 let probability = name == "p" || name.starts_with("p_");
-                if value.is_nan() || probability && !(0.0..=1.0).contains(&value) {
+                if value.is_nan() || probability && !(0.0..=most).contains(&value) {
                     wrong = Some((name, value));
                 }
             });
