@@ -81,6 +81,18 @@ def overview(kinds: Sequence[dict[str, Any]]) -> str:
     return "\n".join(rows)
 
 
+def models() -> str:
+    """The models of links, each in a line with its parameters and the queue of its device."""
+    rows = ['| `model` | what it is | rate | parameters | `aqm = "default"` |', "|---|---|---|---|---|"]
+    for one in json.loads(_core.link_models()):
+        parameters = ", ".join(f"`{key['name']}`" for key in one["parameters"])
+        depth = ", " + _in_fitting_unit(f"{one['depth']} s") if one["depth"] else ""
+        name = one["queue"].partition(" ")[0]
+        rate = "its own" if one["rate"] else "`rate`"
+        rows.append(f"| `{one['name']}` | {one['summary']} | {rate} | {parameters} | `{name}`{depth} |")
+    return "\n".join(rows)
+
+
 def generated() -> Iterator[tuple[str, str, str]]:
     """Page, name and text of each block."""
     tables = json.loads(_core.reference())
@@ -90,6 +102,7 @@ def generated() -> Iterator[tuple[str, str, str]]:
     for name in ("links", "node", "link", "entry", "tcp", "ns2"):
         keys = [_kinds(tables["traffic"])] if name == "entry" else []
         yield SCENARIOS, f"keys of {name}", table(keys + tables[name])
+    yield NETWORKS, "models", models()
     builders = (f"### `{kind['name']}`\n\n{table(kind['keys'])}" for kind in tables["topologies"])
     yield NETWORKS, "keys of builders", "\n\n".join(builders)
     for k, kind in enumerate(tables["traffic"]):

@@ -128,6 +128,20 @@ fn link(input: &mut Input<'_>, rates: &[&str], any: bool) -> String {
         ", framing = { overhead = '40 B', mpu = '64 B', encoding = 'atm' }",
         ", framing = { overhead = 22, encoding = 'ptm' }",
     ]);
+    let by_name = input.of(&[
+        "",
+        "",
+        "",
+        "model = 'lte-drive', ",
+        "model = 'starlink-drive direction=up change_loss=0.5', ",
+        "rate = '20 Mbit/s', model = 'docsis-up map=1ms', ",
+        "rate = '20 Mbit/s', model = { name = 'geo', elevation = 0 }, ",
+        "rate = '20 Mbit/s', model = 'wifi', ",
+        "model = { name = 'process', step = '10 ms', rate = [[0.1, '0 bit/s'], [0.9, '9 Mbit/s']], memory = [['1 s', 1]] }, ",
+    ]);
+    if any && !by_name.is_empty() {
+        return format!("{{ {by_name}delay = '{delay}' }}");
+    }
     format!("{{ rate = {rate}, delay = '{delay}'{more} }}")
 }
 

@@ -9,6 +9,7 @@ use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_link::one_way::{OneWay, OneWaySpec};
 use earlydrop_link::record::replay;
 use earlydrop_net::medium::{LossPattern, Medium, Rate};
+use earlydrop_net::model::{Model, MODELS};
 use earlydrop_net::record::{Arrivals, Fate};
 use earlydrop_sim::engine::network::PortKind;
 
@@ -75,7 +76,7 @@ fn build(spec: &'static AqmSpec, limit: Limit) -> Option<Built> {
 }
 
 /// Compares fates and counters of both; `None` if the discipline has no limit of this kind.
-fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<Medium>) -> Option<Vec<Fate>> {
+fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: impl Fn() -> Option<Medium>) -> Option<Vec<Fate>> {
     let arrivals = Arrivals { packets: trace(), headers: Vec::new() };
     let kind = PortKind::new(build(spec, limit)?, limit, ecn, random());
     let simulated = earlydrop_sim::replay::replay(kind, &LINK, medium(), arrivals.clone(), Vec::new(), UNTIL);
@@ -145,6 +146,32 @@ fn on_links_with_varying_rate_too() {
     for spec in catalogue::all() {
         both(spec, Limit::Packets(60), true, varying);
         both(spec, Limit::Packets(60), true, opportunities);
+    }
+}
+
+/// Links by name: the simulator decides as the link does, to the last bit of each arrival, and nothing is overtaken.
+#[test]
+fn on_links_by_name_too() {
+    for spec in MODELS {
+        let medium = || {
+            let model = Model::Named { spec, values: Values::new() };
+            Some(Medium::new(&Rate::Constant(LINK.rate_bps)).with_model(&model, 1, "link.bottleneck.model"))
+        };
+        for name in ["droptail", "pie", "fq_codel"] {
+            let aqm = catalogue::find(name).expect("a discipline");
+            let fates = both(aqm, Limit::Packets(60), true, medium).expect("a limit of packets");
+            let arrived: Vec<Time> = fates
+                .iter()
+                .filter_map(|fate| match fate {
+                    Fate::Departed { arrival, .. } => *arrival,
+                    _ => None,
+                })
+                .collect();
+            assert!(arrived.len() > 300, "{}: {} arrive", spec.name, arrived.len());
+            if name == "droptail" {
+                assert!(arrived.is_sorted(), "{} lets packets overtake", spec.name);
+            }
+        }
     }
 }
 

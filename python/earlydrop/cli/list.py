@@ -1,4 +1,4 @@
-"""`earlydrop list`: names of disciplines, markers, parents, TCPs, stacks, models of links, topologies, traffic, studies."""
+"""`earlydrop list`: names of disciplines, markers, parents, TCPs, stacks, models, topologies, traffic and studies."""
 
 from __future__ import annotations
 

@@ -27,7 +27,9 @@ def show(
     *,
     plot: Annotated[
         Path | None,
-        Parameter(name="--plot", help="Also plot the drop curve, or a model's rate, to this file (.png, .pdf or .svg)."),
+        Parameter(
+            name="--plot", help="Also plot the drop curve, or a model's rate, to this file (.png, .pdf or .svg)."
+        ),
     ] = None,
     picture: Annotated[
         Path | None, Parameter(name="--picture", help="Draw a scenario's network to this file (.png, .pdf or .svg).")
@@ -42,8 +44,8 @@ def show(
     Parameters
     ----------
     aqm
-        Name of the discipline, stack or model, as `earlydrop list` prints it, a file with a discipline of your own (mine.py,
-        mine.py:MyRed, libmine.so), or a scenario's file, SCENARIO.toml.
+        Name of the discipline, stack or model, as `earlydrop list` prints it, a file with a discipline of your own
+        (mine.py, mine.py:MyRed, libmine.so), or a scenario's file, SCENARIO.toml.
     """
     from .. import discipline_names, stacks
     from ..render import link_models
@@ -176,7 +178,9 @@ def _show_model(model: str, plot_file: Path | None, as_json: bool) -> int:
     entry, series = link_models.drawn(model)
     if plot_file is not None:
         if not series:
-            raise InputError(f"--plot {plot_file}: {entry['title']} has neither a rate of its own nor delays that change")
+            raise InputError(
+                f"--plot {plot_file}: {entry['title']} has neither a rate of its own nor delays that change"
+            )
         try:
             plotting.write(link_models.figure(entry, series), plot_file)
         except OSError as error:

@@ -231,7 +231,7 @@ def _own_rate(model: Any) -> bool:
 
 
 def _complete_models(given: dict[str, Any]) -> None:
-    """Gives each direction its model: what is sent goes up, and what comes goes down, unless the options say otherwise."""
+    """Gives each direction its model: what is sent goes up, what comes goes down, unless the options say otherwise."""
     model = given.get("model", "none")
     if model != "none":
         try:
@@ -243,8 +243,8 @@ def _complete_models(given: dict[str, Any]) -> None:
         # A rate given for the other direction takes the place of a model's.
         taken = "reverse_rate" in given and _own_rate(back)
         given.setdefault("reverse_model", "none" if taken else back)
-    if _own_rate(given.get("reverse_model", "none")):
-        given.setdefault("reverse_rate", None)
+    if given.get("reverse_rate", "none") == "none" and _own_rate(given.get("reverse_model", "none")):
+        given["reverse_rate"] = None
 
 
 def plan(
@@ -261,7 +261,7 @@ def plan(
     What is given holds in both directions, each with a queue of its own; with `reverse_` in front of its name it is of
     the direction that the command receives. `settings` are what happens to packets on the link, by its keys in a
     scenario (`loss`, `jitter` and others), these and `rate` and `delay` with `reverse_`, and other fields of `Plan`.
-    A text is read as the command's options are. A `model` without a direction is the upstream of what the command sends.
+    A text is read as the command's options are. A `model` without a direction is the upstream of what is sent.
 
     Raises:
         OptionError: which option is wrong, what was given, what is allowed.
@@ -274,7 +274,7 @@ def plan(
             value = settings.pop(name, None)
             if value is not None:
                 given[name] = value
-    if rate is None and not _own_rate(given.get("model", "none")):
+    if rate is None and given.get("model", "none") == "none":
         raise OptionError("--rate: is missing; allowed a rate such as 20Mbit/s, trace=FILE, or unlimited, or --model")
     _complete_models(given)
     host = {"rate": UNLIMITED, "delay": "0 s"}

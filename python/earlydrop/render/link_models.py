@@ -14,6 +14,9 @@ from . import plotting
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+OURS = "our choice"
+"""The source of a figure that has none."""
+
 SECONDS, SEED = 120.0, 1
 """What is drawn."""
 
@@ -75,20 +78,27 @@ def text(entry: dict[str, Any], series: Sequence[Series]) -> str:
     for one in series:
         lines += ["", f"{one.label} of {entry['text']} over time (s), seed {SEED}", ""]
         # More steps than dots: each dot shows one of its steps.
-        lines.append(terminal.plot([(one.name, *one.points())], columns=min(72, terminal.width() - 8)))
+        top = max(one.values)
+        marks: tuple[list[float], list[float]] = ([], [float(f"{0.95 * top:.1g}")])
+        columns = min(72, terminal.width() - 8)
+        lines.append(terminal.plot([(one.name, *one.points())], columns, top=1.05 * top, marks=marks))
     lines += ["", "Figures", ""]
-    rows = [[one["what"], one["value"], _kind(one)] for one in entry["figures"]]
+    # Each source once, below the table.
+    sources = list(dict.fromkeys(one["source"] for one in entry["figures"] if one["source"] != OURS))
+    rows = [[one["what"], one["value"], _kind(one, sources)] for one in entry["figures"]]
     lines.append(terminal.wrapped(["figure", "value", "source"], {"": rows}))
+    lines += ["", *(terminal.paragraph(f"{number}: {source}.") for number, source in enumerate(sources, 1))]
     depth = f", {entry['depth']:g} s at the mean rate" if entry["depth"] else ""
     lines += ["", terminal.paragraph(f"Queue by default: {entry['queue']}{depth}. Source: {entry['queue_source']}.")]
     lines += ["", terminal.paragraph(f"Not modelled: {entry['missing']}.")]
     return "\n".join(lines)
 
 
-def _kind(figure: dict[str, Any]) -> str:
-    if figure["source"] == "our choice":
-        return "our choice"
-    return f"{figure['source']} ({'tested' if figure['tested'] else 'shape only'})"
+def _kind(figure: dict[str, Any], sources: Sequence[str]) -> str:
+    """The number of a figure's source, and whether a test compares the model with it."""
+    if figure["source"] == OURS:
+        return OURS
+    return f"{sources.index(figure['source']) + 1}, {'tested' if figure['tested'] else 'shape only'}"
 
 
 def figure(entry: dict[str, Any], series: Sequence[Series]) -> Figure:

@@ -267,11 +267,16 @@ def _free_direction(angles: Sequence[float]) -> float:
     return max(middles, key=math.sin)
 
 
+def _rate(way: Mapping[str, Any]) -> str:
+    """The rate, or the model that has it."""
+    return rate_text(way["rate"]) if "rate" in way else str(way["model"]["name"])
+
+
 def _words(link: Mapping[str, Any]) -> str:
-    there = f"{rate_text(link.get('rate'))}, {delay_text(link['delay'])}"
+    there = f"{_rate(link)}, {delay_text(link['delay'])}"
     if link["reverse"] is False:
         return there
-    back = f"{rate_text(link['reverse'].get('rate'))}, {delay_text(link['reverse']['delay'])}"
+    back = f"{_rate(link['reverse'])}, {delay_text(link['reverse']['delay'])}"
     return there if back == there else f"{there}\nback {back}"
 
 
@@ -302,7 +307,7 @@ def _alike(links: Sequence[Any]) -> str:
     if len(links) < 2:
         return ""
     words = [_words(link).replace("\n", ", ") for link in links]
-    rates = {rate_text(way.get("rate")) for link in links for way in (link, link["reverse"]) if way}
+    rates = {_rate(way) for link in links for way in (link, link["reverse"]) if way}
     if len(rates) == 1 and len(set(words)) > 1:
         delays = [float(str(way["delay"]).split()[0]) for link in links for way in (link, link["reverse"]) if way]
         low, high = (delay_text(f"{delay!r} s") for delay in (min(delays), max(delays)))

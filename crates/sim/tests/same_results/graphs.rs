@@ -69,6 +69,9 @@ fn link(draw: &mut Draw, rates: &[&str], delays: &[&str], odd: bool) -> String {
         2 => "{ trace = [1, 1, 2, 5, 7, 12] }".to_string(),
         _ => format!("\"{}\"", draw.of(rates)),
     };
+    if draw.index(6) == 0 {
+        return format!("model = \"lte-drive\", delay = \"{delay}\"");
+    }
     let trace = rate.contains("trace");
     let mut fields = format!("rate = {rate}, delay = \"{delay}\"");
     fields += draw.of(&["", ", loss = 0.02", ", loss = { every = 30 }"]);
