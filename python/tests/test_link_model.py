@@ -205,8 +205,8 @@ def truths() -> Any:
 def test_intervals_hold_the_truth(truths: None) -> None:
     found = [coverage.tried("LTE, short memory", seed, 6000) for seed in range(4)]
     assert [why for why, _ in found] == [""] * 4
-    # `tools/fit_coverage.py` counts all figures in 100 traces. Figures of one trace miss together: by chance one of these
-    # fails in 70.
+    # `tools/fit_coverage.py` counts all figures in 100 traces. Figures of one trace miss together: by chance one of
+    # these fails in 70.
     for name in ("50 %", "autocorrelation at 1 s", "share at 0"):
         assert sum(one[name] for _, one in found) >= 3, name
 
