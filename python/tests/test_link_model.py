@@ -205,9 +205,10 @@ def truths() -> Any:
 def test_intervals_hold_the_truth(truths: None) -> None:
     found = [coverage.tried("LTE, short memory", seed, 6000) for seed in range(4)]
     assert [why for why, _ in found] == [""] * 4
-    every = [held for _, one in found for held in one.values()]
-    # `tools/fit_coverage.py` counts them figure by figure in 100 traces. By chance one of these is below in 1,000.
-    assert sum(every) >= 0.85 * len(every) > 30
+    # `tools/fit_coverage.py` counts all figures in 100 traces. Figures of one trace miss together: by chance one of
+    # these fails in 70.
+    for name in ("50 %", "autocorrelation at 1 s", "share at 0"):
+        assert sum(one[name] for _, one in found) >= 3, name
 
 
 def test_intervals_are_no_wider_than_they_must(truths: None) -> None:

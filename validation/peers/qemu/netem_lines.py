@@ -73,7 +73,7 @@ class Figures:
     case: str
     kernel: str
     rate_mbps: float
-    """What iperf3 received in the time that it sent."""
+    """What iperf3 received."""
     sent: int
     """Datagrams; 0 of TCP."""
     lost: int
@@ -103,8 +103,8 @@ def run(kernel: Path, image: Path, case: Case) -> Figures:
     report = json.loads(parts["iperf"][parts["iperf"].index("{") :])
     end = report["end"]
     udp = end["streams"][0].get("udp", {})
-    size = report["start"]["test_start"]["blksize"]
-    received = (udp["packets"] - udp["lost_packets"]) * size if udp else end["sum_received"]["bytes"]
+    received = end["sum" if udp else "sum_received"]
+    share = 1 - udp.get("lost_percent", 0.0) / 100
     pings = re.search(r"min/avg/max = ([\d.]+)/([\d.]+)/([\d.]+) ms", parts["ping"])
     if pings is None:
         sys.exit(f"netem_lines: {case.name}: no ping came back\n{parts['ping']}")
@@ -112,7 +112,7 @@ def run(kernel: Path, image: Path, case: Case) -> Figures:
     return Figures(
         case.name,
         parts["head"].split()[1],
-        round(8e-6 * received / SECONDS, 2),
+        round(8e-6 * share * received["bytes"] / received["seconds"], 2),
         udp.get("packets", 0),
         udp.get("lost_packets", 0),
         _server(report).get("out_of_order", 0),
