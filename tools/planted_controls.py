@@ -43,7 +43,9 @@ class Fault:
     new: str
     tcp: str = "bbr3"
     also: tuple[int, ...] = ()
-    """Cases that cannot but notice it, too."""
+    """Cases that cannot but notice it, too: their other flows have the fault, or they are in the same state."""
+    broad: bool = False
+    """Whether it is one that most cases notice, so that its own alone is tried."""
 
 
 DECLARED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -82,11 +84,13 @@ print(json.dumps([failing, digests]))
 
 def build() -> None:
     """The copy, with every fault in it."""
+    for file in COPY.glob("reference-*.json"):
+        file.unlink()
     patches = [(f"{CONTROL}/{one['file']}", one["old"], one["new"]) for one in DECLARED["aid"]]
     for number, fault in enumerate(FAULTS, 1):
         on = f"crate::tcp::rfc::control::planted({number})"
         patches.append((f"{CONTROL}/{fault.file}", fault.old, re.sub(r"\bON\b", on, fault.new)))
-    patched(patches, COPY, {f"{CONTROL}/mod.rs": Path(__file__).with_suffix(".rs").read_text(encoding="utf-8")})
+    patched(patches, COPY, {f"{CONTROL}/mod.rs": "\n" + Path(__file__).with_suffix(".rs").read_text(encoding="utf-8")})
 
 
 def patched(
@@ -133,7 +137,7 @@ def noticed(number: int, fault: Fault, own: bool) -> list[int]:
     from earlydrop import conform
 
     inside = fault.case < 100
-    cases = [fault.case] if own else _cases(inside)
+    cases = [fault.case] if own or fault.broad else _cases(inside)
     if inside:
         return list(tried(number, INSIDE, cases, fault.case, _digests())[0])
     found = tried(number, OUTSIDE, [fault.case], fault.tcp, 1, 20)
@@ -170,8 +174,11 @@ def _usual(tcp: str) -> Any:
 
 @cache
 def _reference(tcp: str) -> Any:
-    """The measures outside without a fault."""
-    return tried(0, OUTSIDE, _cases(inside=False), tcp, 1_000_001, 20)
+    """The measures outside without a fault, which `--built` finds."""
+    file = COPY / f"reference-{tcp}.json"
+    if not file.exists():
+        file.write_text(json.dumps(tried(0, OUTSIDE, _cases(inside=False), tcp, 1_000_001, 20)), encoding="utf-8")
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def main() -> int:
@@ -191,12 +198,12 @@ def main() -> int:
         others = [n for n in found if n != fault.case]
         missed, more = fault.case not in found, set(others) - set(fault.also)
         wrong += missed or bool(more)
-        if not missed and not others:
+        if not (missed or others or fault.broad or asked.own):
             alone.add(fault.case)
         said = "NOT NOTICED" if missed else "noticed"
         by = f"; also by {others}{', which it does not name' if more else ''}" if others else ""
         print(f"{number} case {fault.case}: {fault.what}: {said}{by}", flush=True)
-    print(f"{wrong} faults are not as they should be; {len(alone)} cases have one of their own")
+    print(f"{wrong} faults are not as they should be; {len(alone)} cases have one that no other notices")
     return int(wrong > 0)
 
 

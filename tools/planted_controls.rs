@@ -1,10 +1,10 @@
-
 // What `tools/planted_controls.py` puts at the end of `mod.rs`: the switch, and what faults of CUBIC see of their path.
 
 /// Whether the fault of this number is switched on.
 pub fn planted(number: u32) -> bool {
     static ON: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-    *ON.get_or_init(|| std::env::var("EARLYDROP_PLANTED").ok().and_then(|text| text.parse().ok()).unwrap_or(0)) == number
+    *ON.get_or_init(|| std::env::var("EARLYDROP_PLANTED").ok().and_then(|text| text.parse().ok()).unwrap_or(0))
+        == number
 }
 
 /// What a flow has seen, for faults that show themselves on some paths alone.

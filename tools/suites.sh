@@ -36,7 +36,8 @@ vectors) # Which step of the decision vectors decides over each option, searched
 adding) # A planted discipline: one file, one line and `make pages`, in a copy of the checkout.
     .venv/bin/python tools/planted.py
     ;;
-conform) # Faults planted in congestion controls, in a copy of the checkout: the case of each must notice it. Minutes.
+conform) # Faults planted in congestion controls, in a copy of the checkout: its case must notice each, and no other. Ten
+    # minutes of a processor.
     .venv/bin/python tools/planted_controls.py
     ;;
 break) # Ten planted defects, two of them in a copy of the checkout, and the known failures on new seeds. An hour.
