@@ -34,7 +34,11 @@ ELSEWHERE = {
 }
 FAILS = ("target=15",)
 """Ends of commands that are shown for their message."""
-CHEAPER = {"compare": ["--seeds", "2"], "trace": ["--set", "duration=5s", "--set", "warmup=1s"]}
+CHEAPER = {
+    "break": ["--runs", "60"],
+    "compare": ["--seeds", "2"],
+    "trace": ["--set", "duration=5s", "--set", "warmup=1s"],
+}
 SHORT = {"seeds = 10": "seeds = 2", 'duration = "30 s"': 'duration = "6 s"', 'warmup = "10 s"': 'warmup = "2 s"'}
 """Of the sweep that the pages report on."""
 

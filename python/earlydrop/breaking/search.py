@@ -49,7 +49,7 @@ BEST, LOOKED = 5, 10
 """Scenarios that are confirmed; and of those with the largest regrets, and of the rest, how many are looked at."""
 LONGER = 3
 """A finding must hold at this many times the length, too."""
-MOST_LONGER, WIDENED = 10.0, 2
+MOST_LONGER, WIDENED = 4.0, 2
 """How many times its length a scenario may get where its window is too short, and how often it is asked."""
 ROUND = {"random": 50, "tpe": 20, "cmaes": 20}
 """Scenarios proposed together, whatever the number of workers: so the same search gives the same scenarios."""
