@@ -2,10 +2,11 @@
 //! against stored digests (`digests.rs`): those of `golden_run/drawn.txt` were drawn once at random, those of
 //! `golden_run/stacks.txt` have every TCP of every stack by its name. With `EARLYDROP_BLESS=1` in the environment the
 //! digests are written anew; the changelog must then say what changed and why. `EARLYDROP_BLESS=add` only adds what is new: a
-//! scenario of each discipline that has none, and columns. `make test-web` compares them with the engine in WebAssembly.
+//! scenario of each discipline and of each model of a link that has none, and columns. `make test-web` compares them with the engine in WebAssembly.
 
 use crate::digests::{file, Columns, Stored, RUNS};
 use earlydrop_aqm::prelude::*;
+use earlydrop_net::model::{ModelSpec, MODELS};
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};
@@ -71,24 +72,50 @@ fn of_discipline(name: &str) -> String {
     scenario.to_string()
 }
 
-/// The lines of `drawn.txt`, with scenarios of the disciplines that it lacks.
-fn with_every_discipline(stored: &str) -> String {
+/// A scenario with links by the name of a model, and the queues that it has by default.
+fn of_model(spec: &ModelSpec) -> String {
+    let start = json!({ "uniform": ["0 s", "1 s"] });
+    let mut bottleneck = json!({ "model": spec.name });
+    if !spec.has_rate {
+        bottleneck["rate"] = json!("20 Mbit/s");
+    }
+    let scenario = json!({
+        "name": spec.name, "duration": "6 s", "warmup": "1 s", "seed": 55,
+        "topology": {
+            "kind": "dumbbell", "pairs": 3,
+            "access": { "rate": "1 Gbit/s", "delay": "5 ms" },
+            "bottleneck": bottleneck,
+        },
+        "queue": { "bottleneck": { "aqm": "default" }, "reverse": { "aqm": "default" } },
+        "traffic": [
+            { "kind": "ftp", "tcp": "cubic", "stack": "linux-6.18", "count": 1, "start": start },
+            { "kind": "ftp", "tcp": "cubic", "direction": "reverse", "count": 1, "start": start },
+            { "kind": "cbr", "rate": "100 kbit/s", "segment": "200 B", "start": "0.5 s" },
+        ],
+        "record": { "series": "100 ms" },
+    });
+    scenario.to_string()
+}
+
+/// The lines of `drawn.txt`, with scenarios of the disciplines and of the models of links that it lacks.
+fn with_all(stored: &str) -> String {
     let lacking = |spec: &&&catalogue::AqmSpec| !stored.contains(&format!("\"aqm\":\"{}\"", spec.name));
     let added = catalogue::all().iter().filter(lacking).map(|spec| format!("{NEW}\t{}\n", of_discipline(spec.name)));
-    stored.to_string() + &added.collect::<String>()
+    let unseen = |spec: &&ModelSpec| !stored.contains(&format!("\"name\":\"{}\"", spec.name));
+    let models = MODELS.iter().filter(unseen).map(|spec| format!("{NEW}\t{}\n", of_model(spec)));
+    stored.to_string() + &added.chain(models).collect::<String>()
 }
 
 #[test]
-fn every_discipline_is_drawn() {
+fn every_discipline_and_every_model_of_a_link_is_drawn() {
     let stored = stored("drawn.txt");
-    let added = with_every_discipline(&stored).split_off(stored.len());
+    let added = with_all(&stored).split_off(stored.len());
     assert!(blesses() || added.is_empty(), "EARLYDROP_BLESS=1 adds:\n{added}");
 }
 
 #[test]
 fn drawn_runs_reproduce_their_digests() {
-    let texts =
-        RUNS.map(|name| if blesses() && name == RUNS[0] { with_every_discipline(&stored(name)) } else { stored(name) });
+    let texts = RUNS.map(|name| if blesses() && name == RUNS[0] { with_all(&stored(name)) } else { stored(name) });
     let rows: Vec<(&str, &str)> = texts.iter().flat_map(|text| lines(text)).collect();
     assert!(rows.len() >= 360);
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(8);
