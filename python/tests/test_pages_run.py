@@ -26,6 +26,7 @@ ELSEWHERE = {
     r"reproduce ": "test_study_runs and the other tests of studies; whole, minutes each",
     r"link |crosscheck ": "test_link, as root in namespaces of its own",
     r"break --known": "test_break; of all failures, minutes",
+    r"conform mine.json": "test_conform; the measures are of a program in Rust",
     r"sweep .*--cluster": "test_clusters",
     r"bench ": "test_bench; compares times with programs that are not here",
     r"validate": "test_validate",
