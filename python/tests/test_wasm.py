@@ -22,6 +22,8 @@ from earlydrop import _core
 ROOT = Path(__file__).resolve().parents[2]
 DRAWN = ROOT / "crates/sim/tests/golden_run/drawn.txt"
 PAGE = (ROOT / "docs/web.md").read_text(encoding="utf-8")
+COLUMNS = (ROOT / "docs/data/web-columns.csv").read_text(encoding="utf-8")
+"""The page's table."""
 TOML = """\
 name = "web"
 duration = "20 s"
@@ -375,5 +377,5 @@ def test_the_page_names_every_export_and_column(engine: Engine) -> None:
     assert {limits[key] for key in ("flows", "links", "queues", "tables", "events", "runs")} <= numbers
     run, about = engine.load(toml=TOML, packets=5, sample_s=1.0)
     for key in ("queue_columns", "flow_columns", "packet_columns", "packet_kinds"):
-        assert all(f"`{name}`" in PAGE for name in about[key]), key
+        assert all(f"`{name}`" in PAGE + COLUMNS for name in about[key]), key
     engine.call("ed_close", run)
