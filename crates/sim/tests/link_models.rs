@@ -92,6 +92,10 @@ fn a_models_file_is_read_from_the_scenarios_folder() {
     for (content, said) in [
         ("name = 'lte-drive'\nx = 1\n", "model.file.x: unknown key"),
         ("[[", "is no TOML"),
+        (
+            "name = 'process'\nstep = '1 ms'\nrate = [[0.1, '1 bit/s'], [0.9, '100 bit/s']]\n",
+            "rate: is too slow for its step",
+        ),
         (&"#".repeat(70_000), "is too large a file"),
     ] {
         std::fs::write(folder.join("mine.toml"), content).expect("a file");

@@ -5,6 +5,8 @@ use earlydrop_aqm::random::Generator;
 
 /// Two times that are equal on a clock of nanoseconds, s.
 const EQUAL: f64 = 2e-9;
+/// Most grants of a packet whose times are drawn.
+const DRAWN: f64 = 1e4;
 
 /// How an upstream channel is granted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,9 +74,16 @@ impl Upstream {
         let more = (all + 8.0 * f64::from(header)) / all;
         // What is left below a thousandth of a bit is a rounding error.
         while bits > self.left + 1e-3 {
+            // Of a packet that takes more grants than [`DRAWN`], the others pass at once.
+            let each = rate_bps * map;
+            let passed = (((bits - self.left) / each).floor() - DRAWN).max(0.0);
+            if self.interval + passed > LAST {
+                self.end = f64::INFINITY;
+                return (f64::INFINITY, f64::INFINITY);
+            }
             self.at += self.left * more / channel_bps;
-            bits -= self.left;
-            self.grant(rate_bps, self.interval + 1.0);
+            bits = (bits - self.left - passed * each).max(0.0);
+            self.grant(rate_bps, self.interval + 1.0 + passed);
         }
         self.at += bits * more / channel_bps;
         self.left -= bits;
@@ -172,5 +181,15 @@ mod tests {
     #[test]
     fn no_time_is_too_late() {
         assert_eq!(upstream().send(1e6, 1e300, 100).0, f64::INFINITY);
+    }
+
+    #[test]
+    fn a_line_may_be_as_slow_as_it_likes() {
+        // 8,000 bits, a tenth of a bit in each grant.
+        let end = upstream().send(50.0, 0.0, 1000).0;
+        assert!((end - 160.0).abs() < 0.1, "{end}");
+        let mut slowest = upstream();
+        assert_eq!(slowest.send(2e-11, 0.0, 1000).0, f64::INFINITY);
+        assert_eq!(slowest.send(2e-11, 1.0, 1000).0, f64::INFINITY, "those behind it, too");
     }
 }

@@ -57,6 +57,9 @@ const DELAY: &str = "delay";
 const DELAY_MEMORY: &str = "delay_memory";
 const PROCESS_KEYS: &[&str] = &["name", STEP, RATE, MEMORY, DELAY_STEP, DELAY, DELAY_MEMORY];
 
+/// Bits of the largest packet, and the most steps that it may take in the mean: each step is walked.
+const LARGEST_PACKET: f64 = 8.0 * 65_535.0;
+const PACKET_STEPS: f64 = 1e5;
 /// Most quantiles, and most time constants.
 const QUANTILES: usize = 64;
 const CONSTANTS: usize = 8;
@@ -182,6 +185,11 @@ fn process(field: &Field<'_>, links: Links<'_>) -> Checked<Model> {
     // Half of all steps at least send something, so that no packet waits for ever.
     if let (Some(field), true) = (fields.optional(RATE), rate.zero_share() > 0.5) {
         return Err(field.error("sends nothing most of the time").allowed("a median above 0"));
+    }
+    let least = LARGEST_PACKET / (PACKET_STEPS * rate.step);
+    if let (Some(field), true) = (fields.optional(RATE), rate.mean() < least) {
+        let said = format!("a mean of at least {least:.3e} bit/s: {PACKET_STEPS:.0e} steps for a packet of 65535 B");
+        return Err(field.error("is too slow for its step").allowed(said));
     }
     let delay = match fields.optional(DELAY) {
         Some(_) => Some(one(&fields, [DELAY_STEP, DELAY, DELAY_MEMORY], &times, links)?),
